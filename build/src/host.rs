@@ -16,7 +16,7 @@ use gpuprof_model::{ExitCode, protocol};
 
 use super::{cargo, command_text, cuda_versions, custom_main, required_features};
 use crate::options::{BuildOptions, CargoRequest};
-use crate::oxide::{self, Compiler, Made};
+use crate::oxide::{self, Compiler, CompilerIdentity};
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 
@@ -36,7 +36,7 @@ pub struct Harness {
     /// The folder of a driver that lets it start where none is installed and it is linked to one.
     pub stand_in: Option<Utf8PathBuf>,
     /// The cuda-oxide compiler that built it, if any.
-    pub oxide: Option<Made>,
+    pub oxide: Option<CompilerIdentity>,
 }
 
 /// What `cargo metadata` says of the workspace.

@@ -19,14 +19,14 @@ pub(super) enum Ended {
     /// Everything was built.
     Well,
     /// rustc found errors at these places, and they were shown.
-    WithErrors(Vec<Place>),
+    WithErrors(Vec<ErrorPosition>),
     /// It failed without an error of rustc's.
     WithoutErrors,
 }
 
 /// The position of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ErrorPosition {
     /// The file, as rustc names it.
     pub(super) file: String,
     /// The line, from 1.
@@ -41,7 +41,7 @@ pub(super) struct Place {
 /// rustc's codes of a method, a function and a type that it does not find; of a macro it has none.
 const NOT_FOUND: [&str; 4] = ["E0599", "E0425", "E0412", "E0433"];
 
-impl Place {
+impl ErrorPosition {
     fn from_span(span: DiagnosticSpan, code: Option<&str>) -> Self {
         let word = || {
             let line = span.text.first()?;
@@ -82,11 +82,11 @@ pub(super) fn show(command: &mut Command) -> Result<Ended> {
                 let code = said.message.code.as_ref().map(|code| code.code.as_str());
                 let own = said.message.spans.into_iter().filter(|span| span.is_primary);
                 let before = places.len();
-                places.extend(own.map(|span| Place::from_span(span, code)));
+                places.extend(own.map(|span| ErrorPosition::from_span(span, code)));
                 // That there is no `std` is an error of the whole crate.
                 if places.len() == before {
                     let file = said.target.src_path.into_string();
-                    places.push(Place { file, line: 1, column: 1, unknown: None });
+                    places.push(ErrorPosition { file, line: 1, column: 1, unknown: None });
                 }
             }
         }

@@ -10,15 +10,15 @@ use std::time::Duration;
 use crate::common::{Talking, as_process, until};
 use cargo_gpuprof::options::ClockControl;
 use gpuprof_engine::device::lock::FOLDER_ENV;
-use gpuprof_engine::device::{Hold, Terms};
+use gpuprof_engine::device::{Hold, HoldRequest};
 use gpuprof_model::ExitCode;
 use gpuprof_system::interrupt::Interrupt;
 use rustix::process::{Pid, Signal, kill_process};
 
 const UUID: &str = "GPU-00000000-0000-0000-0000-000000000001";
 
-fn terms(wait: bool) -> Terms<'static> {
-    Terms { clocks: ClockControl::None, nvml: None, wait }
+fn terms(wait: bool) -> HoldRequest<'static> {
+    HoldRequest { clocks: ClockControl::None, nvml: None, wait }
 }
 
 /// A process that takes the device, says so, holds it until its standard input ends, and says so.

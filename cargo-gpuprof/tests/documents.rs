@@ -75,7 +75,7 @@ fn old_verdicts_stay_readable() {
 
 #[test]
 fn old_journals_can_be_resumed_by_their_version() {
-    use gpuprof_engine::store::journal::{FILE, Journal, Made, Start};
+    use gpuprof_engine::store::journal::{FILE, Journal, RunIdentity, Start};
     let all = corpus("journal-");
     assert!(!all.is_empty(), "the corpus is not whole");
     let mut read = 0;
@@ -83,7 +83,7 @@ fn old_journals_can_be_resumed_by_their_version() {
         let bytes = fs::read(&path).expect("it can be read");
         let first = bytes.split(|&b| b == b'\n').next().expect("it has a line");
         // One that today's type does not read is refused by its version: see `hostile.rs`.
-        let Ok(made) = serde_json::from_slice::<Made>(first) else { continue };
+        let Ok(made) = serde_json::from_slice::<RunIdentity>(first) else { continue };
         let folder = tempfile::tempdir().expect("there is a temporary folder");
         fs::write(folder.path().join(FILE), &bytes).expect("it can be written");
         let folder = camino::Utf8Path::from_path(folder.path()).expect("its path is UTF-8");

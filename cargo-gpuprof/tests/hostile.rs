@@ -8,11 +8,11 @@ use std::process::Command;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_engine::store::document;
-use gpuprof_engine::store::journal::{self, Journal, Made, Start};
+use gpuprof_engine::store::journal::{self, Journal, RunIdentity, Start};
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 use gpuprof_model::words::Word;
-use gpuprof_report::{Format, Screen, Terms};
+use gpuprof_report::{Format, FormatSettings, Screen};
 use gpuprof_system::error::Failure;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -149,7 +149,7 @@ fn a_sparse_file_of_a_terabyte_is_refused_unread() {
 }
 
 /// The build and device in the corpus's journal.
-fn made(journal: &[u8]) -> Made {
+fn made(journal: &[u8]) -> RunIdentity {
     let first = journal.split(|&b| b == b'\n').next().expect("it has a line");
     serde_json::from_slice(first).expect("it is what the run was made of")
 }
@@ -204,8 +204,9 @@ fn a_journal_of_another_version_is_reported_by_its_version_whatever_it_holds() {
 /// Every format.
 fn report_all(run: &Run) {
     let screen = Screen { colour: true, width: Some(80) };
-    let all =
-        Format::ALL.iter().map(|(format, ..)| format.report(Terms { screen, ..Terms::default() }));
+    let all = Format::ALL
+        .iter()
+        .map(|(format, ..)| format.report(FormatSettings { screen, ..FormatSettings::default() }));
     for report in all {
         report.write(run, &mut Vec::new()).expect("memory can be written");
     }

@@ -21,7 +21,7 @@ use crate::execute::{self, Event as Happened, Execution};
 use crate::schedule::{Job, MOST_TOGETHER, Pass, hand_over};
 use crate::store::journal::Replayed;
 use device_queue::{DeviceQueue, share};
-pub use event::{At, Event, Found, Observer, Open};
+pub use event::{At, Event, Observer, Open, PassResults};
 use gpuprof_system::error::Result;
 use sweep::{INTERRUPTED, Sweep};
 pub use sweep::{Planned, Rounds};

@@ -18,7 +18,7 @@ pub use exclusions::left_out;
 use gpuprof_system::error::{Failure, Result};
 pub use selection::{MAX_CONFIGURATIONS, Selection};
 use selection::{MAX_VISITED, too_large, without_value};
-use unmatched::Known;
+use unmatched::AnnotatedSeries;
 
 pub use overrides::{Override, ParsedOverride, parse_overrides};
 
@@ -65,7 +65,8 @@ pub fn plan(
              linker leaves out crates that no code names",
         ));
     }
-    let known: Vec<Known> = all.iter().map(|(_, series)| Known::from(series)).collect();
+    let known: Vec<AnnotatedSeries> =
+        all.iter().map(|(_, series)| AnnotatedSeries::from(series)).collect();
     unmatched::check_conditions(&all, &selection.filters)?;
     let all = overridden(all, selection)?;
     let planned = expanded(&all, selection);
@@ -87,11 +88,11 @@ pub fn plan(
 }
 
 /// The series of `all` of which something is selected, with their configurations.
-fn expanded(all: &[Taken], selection: &Selection) -> Result<Vec<PlannedSeries>> {
+fn expanded(all: &[CandidateSeries], selection: &Selection) -> Result<Vec<PlannedSeries>> {
     let most = selection.max_configurations;
     let mut planned: Vec<PlannedSeries> = Vec::new();
     let mut total = 0_usize;
-    for Taken { harness, series, unlisted } in all {
+    for CandidateSeries { harness, series, unlisted } in all {
         let whole = selection.on(series).all == Some(true);
         let configurations = match selection.sample {
             Some(count) => sample::spread(series, selection, count.min(most + 1)),
@@ -112,7 +113,7 @@ fn expanded(all: &[Taken], selection: &Selection) -> Result<Vec<PlannedSeries>> 
 }
 
 /// Why no configuration is left of the series `known`, of which `planned` are selected.
-fn nothing(planned: &[PlannedSeries], selection: &Selection, known: &[Known]) -> Failure {
+fn nothing(planned: &[PlannedSeries], selection: &Selection, known: &[AnnotatedSeries]) -> Failure {
     let message = if planned.is_empty() {
         unmatched::no_match(selection, &selection.filters, known)
     } else {
@@ -149,7 +150,7 @@ pub fn selected_of_base(series: &SeriesDescription, selection: &Selection) -> Ve
 }
 
 /// A series that the filters may take.
-struct Taken {
+struct CandidateSeries {
     harness: usize,
     series: SeriesDescription,
     unlisted: Vec<String>,
@@ -159,14 +160,17 @@ struct Taken {
 ///
 /// # Errors
 /// An override that does not fit a series of which something is taken.
-fn overridden(all: Vec<(usize, SeriesDescription)>, selection: &Selection) -> Result<Vec<Taken>> {
+fn overridden(
+    all: Vec<(usize, SeriesDescription)>,
+    selection: &Selection,
+) -> Result<Vec<CandidateSeries>> {
     let mut taken = Vec::new();
     for (harness, annotated) in all {
         let mut series = annotated.clone();
         match overrides::apply(&mut series, &selection.overrides) {
             Ok(()) if selection.may_take(&series) => {
                 let unlisted = overrides::unlisted(&annotated, &series);
-                taken.push(Taken { harness, series, unlisted });
+                taken.push(CandidateSeries { harness, series, unlisted });
             }
             // It has no configurations now: those of the annotation say whether it is meant.
             Err(failure) if selection.takes_any(&annotated) => return Err(failure),

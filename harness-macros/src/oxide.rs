@@ -94,7 +94,7 @@ fn entry(kernel: &Kernel, item: &ItemFn, contract: &TokenStream) -> TokenStream 
     let body = quote! {
         #gp::Body::Declared {
             declaration: &#gp::Declaration {
-                source: #gp::Source::Embedded {
+                source: #gp::KernelSource::Embedded {
                     names: &[#(#names),*],
                     keep: || #loader as *const (),
                 },

@@ -1,6 +1,6 @@
 //! NVRTC, opened by path at run time.
 //!
-//! Input: the library's file and a [`Source`]. Output: the compiler's log, and on success PTX and
+//! Input: the library's file and a [`ProgramSource`]. Output: the compiler's log, and on success PTX and
 //! the name of each expression in it.
 //!
 //! Invariants:
@@ -16,7 +16,7 @@ mod library;
 mod program;
 
 pub use library::{LoadError, Nvrtc};
-pub use program::{Outcome, Product, Refusal, Source};
+pub use program::{Outcome, Product, ProgramSource, Refusal};
 
 /// The example of the README compiles as well.
 #[cfg(doctest)]

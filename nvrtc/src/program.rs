@@ -8,7 +8,7 @@ use crate::library::Nvrtc;
 
 /// What is compiled.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct ProgramSource<'a> {
     /// The name of the text in messages, and the base of its `#include "…"`: its folder, relative
     /// to the current one.
     pub name: &'a str,
@@ -103,7 +103,7 @@ impl Nvrtc {
     /// # Errors
     /// [`Refusal::Nul`] and [`Refusal::Other`], if there is no program to compile. The result of
     /// the compile itself is in the outcome.
-    pub fn compile(&self, source: &Source<'_>) -> Result<Outcome, Refusal> {
+    pub fn compile(&self, source: &ProgramSource<'_>) -> Result<Outcome, Refusal> {
         let program = self.create(source)?;
         for expression in source.expressions {
             let text = CString::new(expression.as_str()).map_err(|_| Refusal::Nul)?;
@@ -126,7 +126,7 @@ impl Nvrtc {
         Ok(Outcome { log, product })
     }
 
-    fn create(&self, source: &Source<'_>) -> Result<Program, Refusal> {
+    fn create(&self, source: &ProgramSource<'_>) -> Result<Program, Refusal> {
         let text = CString::new(source.text).map_err(|_| Refusal::Nul)?;
         let name = CString::new(source.name).map_err(|_| Refusal::Nul)?;
         let names = Texts::new(source.headers.iter().map(|(name, _)| name));

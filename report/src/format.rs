@@ -27,10 +27,10 @@ macro_rules! formats {
 
         impl Format {
             /// The report of this format.
-            pub fn report(self, terms: Terms) -> Box<dyn Report> {
+            pub fn report(self, terms: FormatSettings) -> Box<dyn Report> {
                 match self {
                     $(Self::$name => {
-                        let make = |$terms: Terms| $report;
+                        let make = |$terms: FormatSettings| $report;
                         Box::new(make(terms))
                     })*
                 }
@@ -67,7 +67,7 @@ formats! {
 
 /// The settings of formats.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Terms {
+pub struct FormatSettings {
     /// How standard output is shown.
     pub screen: Screen,
     /// The outcome of the run, if it is known.

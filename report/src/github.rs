@@ -15,7 +15,7 @@ use gpuprof_analysis::view::View;
 use super::changes::no_finished;
 use super::escaped::{github_message, github_property};
 use super::judgement::in_full;
-use super::source::Place;
+use super::source::FileLine;
 use super::{Report, conclusion, on_device};
 
 /// GitHub workflow commands.
@@ -79,7 +79,7 @@ impl Report for GithubAnnotations {
 
 /// The place at a `FILE:LINE` that begins in the repository.
 fn place_at(line: &str) -> Option<String> {
-    let Place { file, line } = Place::parse(line).ok()?;
+    let FileLine { file, line } = FileLine::parse(line).ok()?;
     (!file.starts_with('/')).then(|| place_of(&file, line))
 }
 

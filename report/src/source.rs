@@ -20,11 +20,11 @@ use crate::paint::Paint;
 
 pub(crate) use configuration::{Chosen, Why, chosen};
 pub(crate) use lines::{Executed, Line, and_more, collected, inlined_at, lines, machine, on_line};
-pub use place::Place;
+pub use place::FileLine;
 
 /// Whether `run` has code with counts near `place`.
 #[must_use]
-pub fn has_code_near(run: &Run, view: &View, place: &Place) -> bool {
+pub fn has_code_near(run: &Run, view: &View, place: &FileLine) -> bool {
     !screen::screen(run, view, Some(place), (None, Paint(false))).is_empty()
 }
 
@@ -36,7 +36,7 @@ pub fn has_code_near(run: &Run, view: &View, place: &Place) -> bool {
 pub fn write_source(
     run: &Run,
     view: &View,
-    place: Option<&Place>,
+    place: Option<&FileLine>,
     (width, colour): (Option<u16>, bool),
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -56,7 +56,7 @@ pub fn write_source(
 pub fn write_source_json(
     run: &Run,
     view: &View,
-    place: Option<&Place>,
+    place: Option<&FileLine>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     json_text::indented(out, &json::document(run, view, place))

@@ -55,7 +55,7 @@ pub enum Pool {
 impl Pool {
     /// So many processes of one configuration, one after the other.
     pub fn processes(&self, count: usize, random: &mut SplitMix) -> Vec<f64> {
-        let mut source = Source::new(self, random);
+        let mut source = ProcessSampler::new(self, random);
         (0..count).map(|_| source.process(1.0)).collect()
     }
 }
@@ -153,7 +153,7 @@ impl Trial<'_> {
     pub fn simulate(&self, bounds: &CriticalValues, slower_percent: f64) -> Shares {
         let mut random = SplitMix(self.seed);
         Shares::count(slower_percent, self.draws, || {
-            let mut source = Source::new(self.pool, &mut random);
+            let mut source = ProcessSampler::new(self.pool, &mut random);
             let question = Question {
                 comparison: Comparison::AtMost,
                 tolerance: Tolerance { percent: self.limit_percent, floor: None },
@@ -183,7 +183,7 @@ impl Trial<'_> {
 const STAGES: [u32; 4] = [15, 29, 80, u32::MAX];
 
 /// The processes of one configuration.
-struct Source<'s> {
+struct ProcessSampler<'s> {
     pool: &'s Pool,
     random: &'s mut SplitMix,
     /// The recorded configuration that is drawn from.
@@ -192,7 +192,7 @@ struct Source<'s> {
     last: f64,
 }
 
-impl<'s> Source<'s> {
+impl<'s> ProcessSampler<'s> {
     fn new(pool: &'s Pool, random: &'s mut SplitMix) -> Self {
         let recorded = match pool {
             Pool::Recorded(all) if !all.is_empty() => &*all[random.below(all.len())],

@@ -58,7 +58,7 @@ impl Read {
 
 /// The lock on a program, while it is looked up and compiled.
 #[derive(Debug)]
-pub(super) struct Held<'a> {
+pub(super) struct LockedProgram<'a> {
     cache: &'a Cache,
     key: Hash,
     _lock: File,
@@ -78,7 +78,11 @@ impl Cache {
     }
 
     /// Takes the lock on a program: a process that wants the same one waits, and finds it.
-    pub(super) fn hold(&self, key: Hash, interrupt: &Interrupt) -> Result<Held<'_>, Error> {
+    pub(super) fn hold(
+        &self,
+        key: Hash,
+        interrupt: &Interrupt,
+    ) -> Result<LockedProgram<'_>, Error> {
         fs::create_dir_all(&self.folder).map_err(|error| failed(&self.folder, &error))?;
         let path = self.folder.join(format!("{key}.lock"));
         let file = File::options().create(true).append(true).open(&path);
@@ -88,7 +92,7 @@ impl Cache {
         loop {
             if let Some(held) = locked.result() {
                 let lock = held.map_err(|error| failed(&path, &error))?;
-                return Ok(Held { cache: self, key, _lock: lock });
+                return Ok(LockedProgram { cache: self, key, _lock: lock });
             }
             if let Some(signal) = interrupt.signal() {
                 return Err(Error::Interrupted(signal));
@@ -110,7 +114,7 @@ impl Cache {
     }
 }
 
-impl Held<'_> {
+impl LockedProgram<'_> {
     fn variants_file(&self) -> PathBuf {
         self.cache.folder.join(format!("{}.json", self.key))
     }

@@ -1,10 +1,10 @@
 use super::*;
 
-struct Place {
+struct FilePosition {
     folder: tempfile::TempDir,
 }
 
-impl Place {
+impl FilePosition {
     fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -26,7 +26,7 @@ impl Place {
         Read { absent: roots.shadowing(&named), files: vec![(named, hash)] }
     }
 
-    fn held(cache: &Cache) -> Held<'_> {
+    fn held(cache: &Cache) -> LockedProgram<'_> {
         cache.hold(Hash::digest(b"program"), &Interrupt::default()).unwrap()
     }
 
@@ -37,10 +37,10 @@ impl Place {
 
 #[test]
 fn a_result_is_found_while_every_file_is_as_it_was() {
-    let place = Place::new();
+    let place = FilePosition::new();
     let (cache, roots) = (place.cache(), place.roots());
     place.write("second/a.h", "one");
-    let held = Place::held(&cache);
+    let held = FilePosition::held(&cache);
     assert_eq!(held.find::<String>(&roots), None);
     held.keep(&place.read("second/a.h"), &"of one").unwrap();
     let found = || held.find::<String>(&roots).map(|(result, _)| result);
@@ -63,9 +63,9 @@ fn a_result_is_found_while_every_file_is_as_it_was() {
 
 #[test]
 fn unused_cache_contents_are_dropped() {
-    let place = Place::new();
+    let place = FilePosition::new();
     let (cache, roots) = (place.cache(), place.roots());
-    let held = Place::held(&cache);
+    let held = FilePosition::held(&cache);
     for number in 0..=VARIANTS {
         place.write("second/a.h", &number.to_string());
         held.keep(&place.read("second/a.h"), &number).unwrap();
@@ -81,10 +81,10 @@ fn unused_cache_contents_are_dropped() {
 
 #[test]
 fn a_file_of_the_cache_that_is_broken_is_compiled_again() {
-    let place = Place::new();
+    let place = FilePosition::new();
     let (cache, roots) = (place.cache(), place.roots());
     place.write("second/a.h", "one");
-    let held = Place::held(&cache);
+    let held = FilePosition::held(&cache);
     held.keep(&place.read("second/a.h"), &"of one").unwrap();
     for entry in fs::read_dir(cache.folder()).unwrap() {
         fs::write(entry.unwrap().path(), "{").unwrap();
@@ -96,14 +96,14 @@ fn a_file_of_the_cache_that_is_broken_is_compiled_again() {
 
 #[test]
 fn who_wants_the_same_program_waits_for_the_lock() {
-    let place = Place::new();
+    let place = FilePosition::new();
     let cache = place.cache();
-    let held = Place::held(&cache);
+    let held = FilePosition::held(&cache);
     let (told, tells) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         let cache = &cache;
         scope.spawn(move || {
-            let _second = Place::held(cache);
+            let _second = FilePosition::held(cache);
             told.send("second").unwrap();
         });
         assert!(tells.recv_timeout(std::time::Duration::from_millis(50)).is_err());

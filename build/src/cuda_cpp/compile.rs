@@ -20,7 +20,7 @@ use super::error::Error;
 use super::kernel_names::{SourceKernel, kernel_names};
 use super::newer_architecture;
 use super::nvrtc::{Compiler, Ended, NoReply, Reply, how};
-use super::program::{Architecture, Place, Program};
+use super::program::{Architecture, FilePosition, Program};
 use super::ptx;
 use super::roots::Roots;
 use super::shims::{self, Shims};
@@ -31,7 +31,7 @@ const FORMAT: u32 = 5;
 
 /// What is kept of a compile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
+struct CachedCompile {
     ptx: String,
     /// By the instance's number.
     entries: Vec<Entry>,
@@ -68,7 +68,7 @@ pub(super) fn kept(
     cache: &Cache,
 ) -> Result<Option<Compiled>, Error> {
     let work = Work::new(program, compiler, cache)?;
-    let found = cache.hold(work.key(), compiler.interrupt())?.find::<Kept>(&work.roots);
+    let found = cache.hold(work.key(), compiler.interrupt())?.find::<CachedCompile>(&work.roots);
     Ok(found.map(|(kept, read)| work.compiled(kept, &read)))
 }
 
@@ -83,7 +83,7 @@ pub(super) fn compile_by(
 ) -> Result<Compiled, Error> {
     let work = Work::new(program, compiler, cache)?;
     let held = cache.hold(work.key(), compiler.interrupt())?;
-    if let Some((kept, read)) = held.find::<Kept>(&work.roots) {
+    if let Some((kept, read)) = held.find::<CachedCompile>(&work.roots) {
         return Ok(work.compiled(kept, &read));
     }
     compiler.announce(&program.named(), program.architecture);
@@ -105,12 +105,12 @@ struct Work<'a> {
 
 /// How an attempt ended.
 enum Outcome {
-    Made(Made),
+    Made(CompileOutput),
     Failed(Vec<Diagnostic>),
 }
 
 /// The result of an attempt.
-struct Made {
+struct CompileOutput {
     ptx: String,
     names: Vec<String>,
     warnings: Vec<Diagnostic>,
@@ -177,7 +177,7 @@ impl<'a> Work<'a> {
             Ended::Well { ptx, names } => {
                 let of_package = |it: &Diagnostic| self.is_of_the_package(it);
                 let warnings = messages.into_iter().filter(of_package).collect();
-                Ok(Outcome::Made(Made { ptx, names, warnings, headers }))
+                Ok(Outcome::Made(CompileOutput { ptx, names, warnings, headers }))
             }
             Ended::WithErrors => {
                 let errors = messages.into_iter().filter(|it| it.severity == Severity::Error);
@@ -193,7 +193,7 @@ impl<'a> Work<'a> {
 
     /// Compiles every instance that can be compiled; also returns the headers that were read, and
     /// the stand-ins for others.
-    fn make(&self) -> Result<(Kept, Option<Vec<PathBuf>>, Shims), Error> {
+    fn make(&self) -> Result<(CachedCompile, Option<Vec<PathBuf>>, Shims), Error> {
         let all = 0..self.program.kernels.len();
         let mut attempt = Attempt { wanted: all.clone().collect(), shims: Shims::Standard };
         let mut faults: BTreeMap<usize, Vec<Fault>> = BTreeMap::new();
@@ -281,10 +281,10 @@ impl<'a> Work<'a> {
 
     fn kept(
         &self,
-        made: &Made,
+        made: &CompileOutput,
         attempt: &Attempt,
         mut faults: BTreeMap<usize, Vec<Fault>>,
-    ) -> Kept {
+    ) -> CachedCompile {
         let names: BTreeMap<usize, &String> =
             attempt.wanted.iter().copied().zip(&made.names).collect();
         let wanted: BTreeSet<&str> = made.names.iter().map(String::as_str).collect();
@@ -297,7 +297,7 @@ impl<'a> Work<'a> {
             Some(name) => Entry::Name((*name).clone()),
             None => Entry::Faults(faults.remove(&number).unwrap_or_default()),
         });
-        Kept {
+        CachedCompile {
             ptx: source_files::with_files(&cut, listed),
             entries: entries.collect(),
             warnings: made.warnings.clone(),
@@ -442,13 +442,13 @@ impl<'a> Work<'a> {
         Read { files, absent: absent.into_iter().collect() }
     }
 
-    fn compiled(&self, kept: Kept, read: &Read) -> Compiled {
+    fn compiled(&self, kept: CachedCompile, read: &Read) -> Compiled {
         let mut entries: BTreeMap<String, Result<String, Vec<Diagnostic>>> = BTreeMap::new();
         for (instance, entry) in self.program.kernels.iter().zip(kept.entries) {
             let entry = match entry {
                 Entry::Name(name) => Ok(name),
                 Entry::Faults(faults) => {
-                    let line = |place: &Place| self.line(place);
+                    let line = |place: &FilePosition| self.line(place);
                     let told =
                         |it: &Fault| it.diagnostic(instance, line, || self.kernel_names(read));
                     Err(faults.iter().map(told).collect())
@@ -489,7 +489,7 @@ impl<'a> Work<'a> {
     }
 
     /// A line of a file of the package, for a message about it.
-    fn line(&self, place: &Place) -> Option<String> {
+    fn line(&self, place: &FilePosition) -> Option<String> {
         let text = fs::read_to_string(self.roots.package().join(&place.file)).ok()?;
         text.lines().nth(place.line.checked_sub(1)? as usize).map(Into::into)
     }

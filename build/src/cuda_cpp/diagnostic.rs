@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub(super) use parse::log;
 pub(super) use render::rendered;
 
-use super::program::Place;
+use super::program::FilePosition;
 
 /// A message and its notes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ pub enum Severity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The position.
-    pub place: Place,
+    pub place: FilePosition,
     /// The source line there, if it is known.
     pub text: Option<String>,
 }

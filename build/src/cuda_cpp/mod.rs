@@ -40,5 +40,5 @@ pub use error::Error;
 pub use nvcc::Nvcc;
 pub use nvrtc::{Compiler, INSTALL, NotFound, SUBCOMMAND, Search, Searched, run_child};
 pub use parallel::compile_all;
-pub use program::{Architecture, Declared, Instance, Layout, Place, Program};
+pub use program::{Architecture, Declared, FilePosition, Instance, Layout, Program};
 pub use ptx::{Entry, Variable, constants_without_value, cut, every_entry, variables};

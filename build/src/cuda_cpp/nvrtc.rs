@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub(super) use child::{Ended, Job, NoReply, Reply, Request, ask, how};
 pub use child::{SUBCOMMAND, run_child};
-pub use search::{Place, Search};
+pub use search::{Search, SearchStep};
 
 use super::cache::Cache;
 use super::error::Error;
@@ -24,7 +24,7 @@ use gpuprof_system::interrupt::Interrupt;
 #[derive(Debug, Clone)]
 pub struct Compiler {
     library: PathBuf,
-    place: Place,
+    place: SearchStep,
     version: (u32, u32),
     /// `13.0.88`, and the number of its build.
     release: String,
@@ -69,7 +69,7 @@ impl Compiler {
     /// Compiles an empty file, to check that the library works and to identify its build.
     fn identified(
         library: &Path,
-        place: &Place,
+        place: &SearchStep,
         executable: &Path,
         interrupt: &Interrupt,
     ) -> Result<Self, String> {
@@ -152,7 +152,7 @@ impl Compiler {
 
     /// Which step of the search found it.
     #[must_use]
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &SearchStep {
         &self.place
     }
 
@@ -203,7 +203,7 @@ impl Compiler {
     /// The cache cannot be written, or it ends while it unpacks.
     pub(super) fn cuda_headers(&self, cache: &Cache) -> Result<Vec<PathBuf>, Error> {
         let complete = self.includes.iter().any(|it| it.join("nv/target").is_file());
-        if complete && self.place != Place::Python || !self.has_bundled_headers() {
+        if complete && self.place != SearchStep::Python || !self.has_bundled_headers() {
             return Ok(self.includes.clone());
         }
         let failed = |path: &Path, error: &std::io::Error| Error::Cache {
@@ -275,7 +275,7 @@ fn includes_of(library: &Path) -> Vec<PathBuf> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Searched {
     /// The place.
-    pub place: Place,
+    pub place: SearchStep,
     /// Why the library there is not usable; none if there is no library.
     pub reason: Option<String>,
 }

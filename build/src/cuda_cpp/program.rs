@@ -60,9 +60,9 @@ pub struct Instance {
     /// The declared parameters, in their order.
     pub parameters: Vec<Declared>,
     /// The position of the declaration.
-    pub declared_at: Place,
+    pub declared_at: FilePosition,
     /// The position of the expression.
-    pub named_at: Place,
+    pub named_at: FilePosition,
 }
 
 /// A declared parameter.
@@ -75,7 +75,7 @@ pub struct Declared {
     /// Its type in Rust, as the user wrote it: `*const f32`.
     pub rust: String,
     /// The position of the declaration.
-    pub declared_at: Place,
+    pub declared_at: FilePosition,
     /// Of a struct, its size and alignment in Rust. None: they are not compared.
     pub layout: Option<Layout>,
 }
@@ -91,7 +91,7 @@ pub struct Layout {
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Place {
+pub struct FilePosition {
     /// The file, relative to the package where it is in it.
     pub file: PathBuf,
     /// The line, from 1.
@@ -100,7 +100,7 @@ pub struct Place {
     pub column: Option<u32>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file.display(), self.line)?;
         self.column.map_or(Ok(()), |column| write!(f, ":{column}"))

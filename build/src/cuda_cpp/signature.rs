@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::diagnostic::{Diagnostic, Note, Severity, Span};
 use super::kernel_names::{SourceKernel, bare, own};
-use super::program::{Declared, Instance, Layout, Place};
+use super::program::{Declared, FilePosition, Instance, Layout};
 
 /// The file name of the lines of the checks.
 pub(super) const FILE: &str = "gpuprof-instances";
@@ -200,11 +200,11 @@ impl Fault {
     pub(super) fn diagnostic(
         &self,
         instance: &Instance,
-        line: impl Fn(&Place) -> Option<String>,
+        line: impl Fn(&FilePosition) -> Option<String>,
         kernels: impl Fn() -> Vec<SourceKernel>,
     ) -> Diagnostic {
         let name = &instance.expression;
-        let at = |place: &Place| Some(Span { place: place.clone(), text: line(place) });
+        let at = |place: &FilePosition| Some(Span { place: place.clone(), text: line(place) });
         let error = |message, place, notes: Vec<String>| Diagnostic {
             severity: Severity::Error,
             number: None,

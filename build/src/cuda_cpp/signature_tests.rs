@@ -1,7 +1,7 @@
 use super::*;
 
 fn instance(expression: &str, types: &[&str]) -> Instance {
-    let declared_at = Place { file: "src/lib.rs".into(), line: 1, column: None };
+    let declared_at = FilePosition { file: "src/lib.rs".into(), line: 1, column: None };
     let parameters = types.iter().map(|cpp| Declared {
         cpp: (*cpp).into(),
         rust: "…".into(),

@@ -6,7 +6,7 @@ use gpuprof_model::declared::{DeclaredInstance as Instance, DeclaredSource};
 
 use super::built::Built;
 use super::compile::{self, NoEntry, Tools};
-use super::grouped_messages::{Told, grouped};
+use super::grouped_messages::{InstanceMessage, grouped};
 use super::instances::{Needed, RequestedInstance};
 use super::module::{Code, Module};
 use super::{embedded, globals, signature};
@@ -49,7 +49,9 @@ pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
                 Ok((point, set)) => {
                     if let Code::Ptx(text) = &read.code {
                         let about = globals::unset(asked, text, &point.name, &set);
-                        unset.extend(about.into_iter().map(|it| Told::attribute(asked, it)));
+                        unset.extend(
+                            about.into_iter().map(|it| InstanceMessage::attribute(asked, it)),
+                        );
                     }
                     let mut entry = asked.entry(&module, &point, set);
                     if let Code::Machine(code) = &read.code {
@@ -61,7 +63,9 @@ pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
                     built.entries.insert(asked, Instance::Refused(reason));
                 }
                 Err(NoEntry::Wrong(diagnostics)) => {
-                    wrong.extend(diagnostics.into_iter().map(|it| Told::attribute(asked, it)));
+                    wrong.extend(
+                        diagnostics.into_iter().map(|it| InstanceMessage::attribute(asked, it)),
+                    );
                 }
             }
         }

@@ -14,8 +14,8 @@ use gpuprof_model::declared::{DeclaredParameter, DeclaredSource};
 use super::instances::RequestedInstance;
 use super::{globals, signature};
 use crate::cuda_cpp::{
-    self, Architecture, Cache, Compiled, Compiler, Compilers, Declared, Diagnostic, Layout, Note,
-    Place, Program, Search, nvcc,
+    self, Architecture, Cache, Compiled, Compiler, Compilers, Declared, Diagnostic, FilePosition,
+    Layout, Note, Program, Search, nvcc,
 };
 use crate::host::Harness;
 use gpuprof_system::console::Notes;
@@ -200,7 +200,7 @@ fn instances(asked: &[RequestedInstance<'_>]) -> Vec<cuda_cpp::Instance> {
         let declared = asked.parameters.iter().map(|parameter| Declared {
             cpp: parameter.cpp.clone(),
             rust: parameter.rust.clone(),
-            declared_at: Place {
+            declared_at: FilePosition {
                 file: file.clone(),
                 line: parameter.line,
                 column: Some(parameter.column),

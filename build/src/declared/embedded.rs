@@ -14,7 +14,7 @@ use gpuprof_model::suggest::did_you_mean;
 
 use super::built::{Built, written};
 use super::compile::Tools;
-use super::grouped_messages::Told;
+use super::grouped_messages::InstanceMessage;
 use super::instances::RequestedInstance;
 use super::signature;
 use crate::cuda_cpp::{self, Diagnostic, Entry};
@@ -39,7 +39,7 @@ struct Code {
 pub(super) fn add(
     asked: Vec<RequestedInstance<'_>>,
     tools: &Tools<'_>,
-    (built, wrong): (&mut Built, &mut Vec<Told>),
+    (built, wrong): (&mut Built, &mut Vec<InstanceMessage>),
 ) -> Result<()> {
     let mut of_harness: BTreeMap<(String, String), Vec<RequestedInstance<'_>>> = BTreeMap::new();
     for asked in asked {
@@ -54,7 +54,9 @@ pub(super) fn add(
             let (bundle, point) = match point(asked, &code, harness) {
                 Ok(found) => found,
                 Err(diagnostics) => {
-                    wrong.extend(diagnostics.into_iter().map(|it| Told::attribute(asked, it)));
+                    wrong.extend(
+                        diagnostics.into_iter().map(|it| InstanceMessage::attribute(asked, it)),
+                    );
                     continue;
                 }
             };

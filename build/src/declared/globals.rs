@@ -12,7 +12,9 @@ use gpuprof_model::suggest::did_you_mean;
 
 use super::instances::RequestedInstance;
 use super::signature::error_at;
-use crate::cuda_cpp::{self, Compiled, Diagnostic, Instance, Note, Place, Severity, Variable};
+use crate::cuda_cpp::{
+    self, Compiled, Diagnostic, FilePosition, Instance, Note, Severity, Variable,
+};
 
 /// The variables of `asked` as expressions of a program, each once.
 pub(super) fn instances(asked: &[RequestedInstance<'_>]) -> Vec<Instance> {
@@ -34,8 +36,8 @@ fn expression(global: &DeclaredGlobal) -> String {
     format!("&{}", global.symbol)
 }
 
-fn place(asked: &RequestedInstance<'_>, global: &DeclaredGlobal) -> Place {
-    Place {
+fn place(asked: &RequestedInstance<'_>, global: &DeclaredGlobal) -> FilePosition {
+    FilePosition {
         file: PathBuf::from(&asked.series.file),
         line: global.line,
         column: Some(global.column),

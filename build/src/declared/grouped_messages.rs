@@ -6,14 +6,14 @@
 use gpuprof_model::declared::DeclaredType;
 
 use super::instances::RequestedInstance;
-use crate::cuda_cpp::{Diagnostic, Note, Place};
+use crate::cuda_cpp::{Diagnostic, FilePosition, Note};
 
 /// How many other instances a message names.
 const NAMED: usize = 3;
 
 /// A message about an instance.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct InstanceMessage {
     diagnostic: Diagnostic,
     /// The instance.
     name: String,
@@ -23,7 +23,7 @@ pub(super) struct Told {
     general: Vec<String>,
 }
 
-impl Told {
+impl InstanceMessage {
     /// That `diagnostic` is about `asked`.
     pub(super) fn attribute(asked: &RequestedInstance<'_>, diagnostic: Diagnostic) -> Self {
         let notes = diagnostic.notes.iter().map(|note| &note.message);
@@ -40,7 +40,7 @@ impl Told {
         Self { diagnostic, name: asked.name.clone(), named, general }
     }
 
-    fn place(&self) -> Option<&Place> {
+    fn place(&self) -> Option<&FilePosition> {
         self.diagnostic.span.as_ref().map(|span| &span.place)
     }
 
@@ -77,8 +77,8 @@ fn with_word(text: &str, old: &str, new: &str) -> String {
 }
 
 /// `all`, with equal messages merged.
-pub(super) fn grouped(all: Vec<Told>) -> Vec<Diagnostic> {
-    let mut groups: Vec<(Told, Vec<String>)> = Vec::new();
+pub(super) fn grouped(all: Vec<InstanceMessage>) -> Vec<Diagnostic> {
+    let mut groups: Vec<(InstanceMessage, Vec<String>)> = Vec::new();
     for told in all {
         match groups.iter_mut().find(|(first, _)| first.says_what(&told)) {
             Some((first, others)) => {
@@ -89,7 +89,7 @@ pub(super) fn grouped(all: Vec<Told>) -> Vec<Diagnostic> {
             None => groups.push((told, Vec::new())),
         }
     }
-    let one = |(Told { mut diagnostic, .. }, others): (Told, Vec<String>)| {
+    let one = |(InstanceMessage { mut diagnostic, .. }, others): (InstanceMessage, Vec<String>)| {
         let note = and_others(&others).map(|message| Note { message, span: None });
         diagnostic.notes.extend(note);
         diagnostic

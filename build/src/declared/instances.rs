@@ -11,7 +11,7 @@ use gpuprof_model::declared::{
 use gpuprof_model::protocol::SeriesDescription;
 
 use super::module_file;
-use crate::cuda_cpp::{Entry, Place};
+use crate::cuda_cpp::{Entry, FilePosition};
 
 /// The values of the constants in `configuration`, as text.
 pub(super) fn key(series: &SeriesDescription, configuration: &Configuration) -> String {
@@ -174,16 +174,16 @@ impl<'a> RequestedInstance<'a> {
     }
 
     /// The position of its declaration.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> FilePosition {
         let file = PathBuf::from(&self.series.file);
-        Place { file, line: self.series.line, column: None }
+        FilePosition { file, line: self.series.line, column: None }
     }
 
     /// The position of its name.
-    pub(super) fn place_of_symbol(&self) -> Place {
+    pub(super) fn place_of_symbol(&self) -> FilePosition {
         match self.declared.symbol_at {
             (0, _) => self.place(),
-            (line, column) => Place { line, column: Some(column), ..self.place() },
+            (line, column) => FilePosition { line, column: Some(column), ..self.place() },
         }
     }
 }

@@ -12,7 +12,7 @@ use gpuprof_model::suggest::did_you_mean;
 use super::instances::RequestedInstance;
 use super::mangled;
 use super::module::Module;
-use crate::cuda_cpp::{Diagnostic, Entry, Place, Severity, Span};
+use crate::cuda_cpp::{Diagnostic, Entry, FilePosition, Severity, Span};
 use gpuprof_system::error::{Failure, Result};
 
 /// How many names a message lists.
@@ -74,7 +74,7 @@ fn check_parameters(
         size != taken.size || align > 0 && taken.align > 0 && align != taken.align
     });
     let told = differ.map(|(at, (parameter, taken))| {
-        let place = Place {
+        let place = FilePosition {
             file: PathBuf::from(&asked.series.file),
             line: parameter.line,
             column: Some(parameter.column),
@@ -100,7 +100,7 @@ fn check_parameters(
 }
 
 /// An error in the declaration at `place`.
-pub(super) fn error_at(message: String, place: Place) -> Diagnostic {
+pub(super) fn error_at(message: String, place: FilePosition) -> Diagnostic {
     let span = Some(Span { place, text: None });
     Diagnostic { severity: Severity::Error, number: None, message, span, notes: Vec::new() }
 }

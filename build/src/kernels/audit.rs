@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::ir::{Function, Ir, Place};
+use super::ir::{Function, Ir, SourcePosition};
 use super::math_replacements;
 
 /// Something that is compiled to something else than what was written.
@@ -15,7 +15,7 @@ use super::math_replacements;
 pub(super) struct Finding {
     /// Its kind.
     pub(super) kind: Kind,
-    place: Option<Place>,
+    place: Option<SourcePosition>,
     /// The instruction, function or ordering in question.
     what: String,
 }

@@ -13,10 +13,10 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Attribute, Item};
 
-use crate::messages::Place;
+use crate::messages::ErrorPosition;
 
 /// A function or import at the level of modules.
-struct Found {
+struct ModuleItem {
     /// As people call it.
     name: String,
     first: usize,
@@ -27,9 +27,12 @@ struct Found {
 
 /// A sentence for each item that holds one of the errors, and the errors that are neither in a
 /// function which the host needs for certain nor in a crate that needs the standard library.
-pub(super) fn advice<'p>(root: &Utf8Path, errors: &'p [Place]) -> (Vec<String>, Vec<&'p Place>) {
+pub(super) fn advice<'p>(
+    root: &Utf8Path,
+    errors: &'p [ErrorPosition],
+) -> (Vec<String>, Vec<&'p ErrorPosition>) {
     let mut by_file: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-    for Place { file, line, .. } in errors {
+    for ErrorPosition { file, line, .. } in errors {
         by_file.entry(file).or_default().insert(*line);
     }
     let (mut sentences, mut others) = (Vec::new(), errors.iter().collect::<Vec<_>>());
@@ -45,7 +48,7 @@ pub(super) fn advice<'p>(root: &Utf8Path, errors: &'p [Place]) -> (Vec<String>, 
         let Ok(parsed) = syn::parse_file(&text) else { continue };
         let (mut found, mut references) = (Vec::new(), BTreeMap::new());
         collect(&parsed.items, &mut found, &mut references);
-        let holds = |item: &&Found| lines.range(item.first..=item.last).next().is_some();
+        let holds = |item: &&ModuleItem| lines.range(item.first..=item.last).next().is_some();
         for item in found.iter().filter(|item| !item.is_decided).filter(holds) {
             let (name, line) = (&item.name, item.first);
             sentences.push(match references.get(name) {
@@ -101,7 +104,7 @@ type Naming = (&'static str, String);
 
 /// Puts the functions and imports among `items` into `found`, and the references of kernels'
 /// `verify` into `references`, by name.
-fn collect(items: &[Item], found: &mut Vec<Found>, references: &mut BTreeMap<String, Naming>) {
+fn collect(items: &[Item], found: &mut Vec<ModuleItem>, references: &mut BTreeMap<String, Naming>) {
     for item in items {
         let (name, attributes) = match item {
             Item::Fn(function) => (function.sig.ident.to_string(), &function.attrs),
@@ -129,7 +132,7 @@ fn collect(items: &[Item], found: &mut Vec<Found>, references: &mut BTreeMap<Str
         };
         let (first, last) = (item.span().start().line, item.span().end().line);
         let is_decided = attributes.iter().any(decides);
-        found.push(Found { name, first, last, is_decided });
+        found.push(ModuleItem { name, first, last, is_decided });
     }
 }
 
@@ -150,8 +153,8 @@ fn path(tokens: &str) -> String {
 mod tests {
     use super::*;
 
-    fn place(file: &str, line: usize) -> Place {
-        Place { file: file.to_owned(), line, column: 1, unknown: None }
+    fn place(file: &str, line: usize) -> ErrorPosition {
+        ErrorPosition { file: file.to_owned(), line, column: 1, unknown: None }
     }
 
     #[test]

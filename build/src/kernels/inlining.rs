@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use super::ir::{Ir, Place};
+use super::ir::{Ir, SourcePosition};
 
 /// The first version of PTX that has `inlined_at`.
 const SINCE: (u32, u32) = (7, 2);
@@ -76,7 +76,7 @@ impl Position {
 /// A place, and the function that it is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Frame {
-    place: Place,
+    place: SourcePosition,
     function: String,
 }
 
@@ -97,7 +97,7 @@ impl Chains {
             while let Some(location) =
                 next.filter(|_| frames.len() < 256).and_then(|node| ir.location(node))
             {
-                let Place { line, column, .. } = location.place;
+                let SourcePosition { line, column, .. } = location.place;
                 let separator = if frames.is_empty() { "" } else { " @[ " };
                 comment += &format!("{separator}{}:{line}", location.name);
                 if column != 0 {

@@ -9,7 +9,7 @@ use std::fmt;
 
 /// A place in a source file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct SourcePosition {
     /// The path, from the root of the workspace or of the file system.
     pub(super) file: String,
     /// From 1; 0 is compiler-made code.
@@ -18,7 +18,7 @@ pub(super) struct Place {
     pub(super) column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
@@ -28,7 +28,7 @@ impl fmt::Display for Place {
 #[derive(Debug)]
 pub(super) struct Location<'a> {
     /// Its place.
-    pub(super) place: Place,
+    pub(super) place: SourcePosition,
     /// The name of its file without the folder, as LLVM's comments have it.
     pub(super) name: &'a str,
     /// The folder of its file.
@@ -90,7 +90,7 @@ impl<'a> Ir<'a> {
     }
 
     /// The source position of the instruction: in the innermost function outside of Rust's library.
-    pub(super) fn place(&self, instruction: &str) -> Option<Place> {
+    pub(super) fn place(&self, instruction: &str) -> Option<SourcePosition> {
         let mut next = reference(instruction, "!dbg ");
         let mut place = None;
         // A chain of inlining is short; the limit guards against a text that names itself.
@@ -129,7 +129,7 @@ impl<'a> Ir<'a> {
         let number = |key| field(node, key).and_then(|text| text.parse().ok()).unwrap_or(0);
         let scope = reference(node, "scope: ")?;
         let (file, name, folder) = self.file(scope)?;
-        let place = Place { file, line: number("line: "), column: number("column: ") };
+        let place = SourcePosition { file, line: number("line: "), column: number("column: ") };
         let is_function = |value: &str| value.contains("!DISubprogram(");
         let function = self.enclosing(scope, is_function).unwrap_or_default();
         Some(Location { place, name, folder, function, inlined_at: reference(node, "inlinedAt: ") })

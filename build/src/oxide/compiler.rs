@@ -41,7 +41,7 @@ const PTX_FOLDER: &str = "CUDA_OXIDE_PTX_DIR";
 
 /// Who built a harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Made {
+pub struct CompilerIdentity {
     /// The beginning of the backend's SHA-256.
     pub backend: String,
     /// `rustc 1.96.0-nightly (…)`.
@@ -54,7 +54,7 @@ pub struct Compiler {
     /// The backend.
     pub backend: Backend,
     /// Who it is in the provenance.
-    pub made: Made,
+    pub made: CompilerIdentity,
     sysroot: Utf8PathBuf,
     /// The machine that it compiles for, which is this one.
     host: String,
@@ -97,7 +97,7 @@ impl Compiler {
             )));
         }
         let folder = target.map(|target| target.join("gpuprof/oxide"));
-        let known = Known::read_known(&backend.path, folder.as_deref())?;
+        let known = BackendFacts::read_known(&backend.path, folder.as_deref())?;
         if let Some(driver) = known.driver.filter(|name| !sysroot.join("lib").join(name).exists()) {
             return Err(failed(format!(
                 "kernels of NVIDIA's Rust are not compiled: the backend {} was built by another \
@@ -108,7 +108,7 @@ impl Compiler {
         }
         Ok(Self {
             backend,
-            made: Made { backend: known.sha256[..12].to_owned(), rustc },
+            made: CompilerIdentity { backend: known.sha256[..12].to_owned(), rustc },
             sysroot,
             host: line("host: "),
             project,
@@ -199,13 +199,13 @@ impl Compiler {
 
 /// What is known of a backend without reading all of it again: it has hundreds of megabytes.
 #[derive(Debug, PartialEq, Eq)]
-struct Known {
+struct BackendFacts {
     sha256: String,
     /// The library of rustc that it is linked to.
     driver: Option<String>,
 }
 
-impl Known {
+impl BackendFacts {
     /// Of the file at `path`, as remembered in `folder` or read.
     fn read_known(path: &Utf8Path, folder: Option<&Utf8Path>) -> Result<Self> {
         let failed = |why: String| {
@@ -273,7 +273,7 @@ mod tests {
     fn compiler() -> Compiler {
         Compiler {
             backend: Backend { path: "/b.so".into(), place: "" },
-            made: Made { backend: "1234".into(), rustc: "rustc".into() },
+            made: CompilerIdentity { backend: "1234".into(), rustc: "rustc".into() },
             sysroot: "/s".into(),
             host: String::new(),
             project: Project::default(),
@@ -323,11 +323,11 @@ mod tests {
         let folder = Utf8Path::from_path(folder.path()).unwrap();
         let path = folder.join("b.so");
         fs::write(&path, b"\0librustc_driver-12ab.so\0librustc_driver-not\0").unwrap();
-        let first = Known::read_known(&path, Some(folder)).unwrap();
+        let first = BackendFacts::read_known(&path, Some(folder)).unwrap();
         assert_eq!(first.driver.as_deref(), Some("librustc_driver-12ab.so"));
-        assert_eq!(Known::read_known(&path, Some(folder)).unwrap(), first);
+        assert_eq!(BackendFacts::read_known(&path, Some(folder)).unwrap(), first);
         fs::write(&path, "another one").unwrap();
-        let second = Known::read_known(&path, Some(folder)).unwrap();
+        let second = BackendFacts::read_known(&path, Some(folder)).unwrap();
         assert_ne!(second.sha256, first.sha256);
         assert_eq!(second.driver, None);
     }

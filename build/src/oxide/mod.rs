@@ -14,7 +14,7 @@ mod project;
 
 pub use backend::{Backend, NotFound, Search};
 pub use bundle::{Bundle, Payload, bundles};
-pub use compiler::{Compiler, Made};
+pub use compiler::{Compiler, CompilerIdentity};
 pub use packages::is_compiled;
 
 /// The package that every crate with kernels of cuda-oxide depends on.

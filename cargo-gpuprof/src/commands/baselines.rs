@@ -9,10 +9,10 @@ use super::stored::{places, write};
 use super::table::aligned;
 use crate::options::{BaselineAction, BaselineOptions, MessageFormat};
 use gpuprof_analysis::view::View;
-use gpuprof_engine::store::baseline::{self, Baselines, Kept, without_samples};
+use gpuprof_engine::store::baseline::{self, Baselines, StoredBaseline, without_samples};
 use gpuprof_engine::store::document;
 use gpuprof_report as report;
-use gpuprof_report::{Format, Screen, Terms};
+use gpuprof_report::{Format, FormatSettings, Screen};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::printable_output::shown_within;
 use gpuprof_system::{console, json_text};
@@ -31,7 +31,7 @@ pub fn baseline(options: &BaselineOptions, screen: Screen, out: &mut impl Write)
         BaselineAction::List { message_format } => list(&baselines, (*message_format, screen), out),
         BaselineAction::Show { name } => {
             let run = document::read(&kept(name)?.path)?;
-            let how = (Format::Table, Terms { screen, ..Terms::default() });
+            let how = (Format::Table, FormatSettings { screen, ..FormatSettings::default() });
             write(&run, &View::default(), how, out).map_err(Failure::standard_output)
         }
         BaselineAction::Rm { name } => {
@@ -96,7 +96,7 @@ fn list(
 }
 
 /// A baseline in the list; the last cell may be long.
-fn human(kept: &Kept) -> Vec<String> {
+fn human(kept: &StoredBaseline) -> Vec<String> {
     let run = match document::read(&kept.path) {
         Ok(run) => run,
         Err(failure) => return vec![kept.name.clone(), failure.to_string()],
@@ -116,8 +116,8 @@ fn human(kept: &Kept) -> Vec<String> {
     ]
 }
 
-fn json(kept: &Kept) -> serde_json::Value {
-    let Kept { name, path, checked_in } = kept;
+fn json(kept: &StoredBaseline) -> serde_json::Value {
+    let StoredBaseline { name, path, checked_in } = kept;
     match document::read(path) {
         Ok(run) => serde_json::json!({
             "reason": "baseline",

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::options::{CharacterizeOptions, DeviceSelection};
 use gpuprof_engine::cupti::{self, Answer, Question};
-use gpuprof_engine::device::{Hold, Terms};
+use gpuprof_engine::device::{Hold, HoldRequest};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::printable_output::show_plain;
@@ -47,7 +47,7 @@ pub fn show(
     };
     let named = DeviceSelection::These(vec![options.device.clone()]).find(&shown)?;
     let device = &shown[named[0]];
-    let terms = Terms { clocks: ClockControl::None, nvml: None, wait: true };
+    let terms = HoldRequest { clocks: ClockControl::None, nvml: None, wait: true };
     let held = Hold::take(&device.uuid, &terms, interrupt)?;
     let answer = cupti::ask_on(Some(&device.uuid), None, Question::Characterize { sizes: None })?;
     drop(held);

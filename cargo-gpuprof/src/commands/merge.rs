@@ -37,7 +37,7 @@ use gpuprof_engine::store::RunFolder;
 use gpuprof_engine::store::baseline::Baselines;
 use gpuprof_engine::store::manifest::{Outline, OutlineScope, OwnSeries};
 use gpuprof_engine::store::slices::{self, StoredSlice};
-use gpuprof_report::{Format, Terms};
+use gpuprof_report::{Format, FormatSettings};
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 
@@ -170,7 +170,7 @@ impl Opened {
         };
         let screen = stdout.screen(self.settings.color.value);
         let show = |outcome, out: &mut dyn Write| {
-            let report = format.report(Terms { screen, outcome: Some(outcome) });
+            let report = format.report(FormatSettings { screen, outcome: Some(outcome) });
             report.write_as(&self.view.view, run, out)
         };
         self.exports.conclude(run, (outcome, Ok(())), save, (self.settings.notes(), out), show)

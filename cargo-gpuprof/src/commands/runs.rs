@@ -16,7 +16,7 @@ use gpuprof_analysis::view::View;
 use gpuprof_engine::store::document;
 use gpuprof_engine::store::run_name::named;
 use gpuprof_engine::store::runs::{self, State, StoredRun};
-use gpuprof_report::{Format, Screen, Terms};
+use gpuprof_report::{Format, FormatSettings, Screen};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::printable_output::shown_within;
 use gpuprof_system::{console, json_text};
@@ -33,7 +33,7 @@ pub fn runs(options: &RunsOptions, screen: Screen, out: &mut impl Write) -> Resu
         }
         RunsAction::Show { run, .. } => {
             let run = document::find(&target, run)?;
-            let how = (Format::Table, Terms { screen, ..Terms::default() });
+            let how = (Format::Table, FormatSettings { screen, ..FormatSettings::default() });
             write(&run, &View::default(), how, out).map_err(Failure::standard_output)
         }
         RunsAction::Rm(which) => {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use gpuprof_analysis::view::View;
 use gpuprof_model::run::Run;
 use gpuprof_report::{
-    Format, Place, Screen, code_changes, has_code_near, write_code_diff, write_source,
+    FileLine, Format, Screen, code_changes, has_code_near, write_code_diff, write_source,
     write_source_json,
 };
 use gpuprof_system::error::{Failure, Result};
@@ -20,7 +20,7 @@ use crate::options::ReportOptions;
 /// that cannot be written.
 pub(super) fn report(
     run: &Run,
-    place: Option<&Place>,
+    place: Option<&FileLine>,
     options: &ReportOptions,
     view: &View,
     screen: Screen,
@@ -51,7 +51,7 @@ pub(super) fn report(
             run.id
         )));
     }
-    if let Some(place @ Place { file, line }) = place
+    if let Some(place @ FileLine { file, line }) = place
         && !has_code_near(run, view, place)
     {
         return Err(Failure::usage(format!(

@@ -33,7 +33,7 @@ use gpuprof_catalogue::rules;
 use gpuprof_catalogue::sections::Sections;
 use gpuprof_engine::store::baseline::Baselines;
 use gpuprof_engine::store::document;
-use gpuprof_report::{Format, Terms};
+use gpuprof_report::{Format, FormatSettings};
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::whole::write_whole_by;
@@ -57,7 +57,7 @@ pub(super) fn places(options: &PlaceOptions) -> (Utf8PathBuf, Utf8PathBuf) {
 pub(super) fn write(
     run: &Run,
     view: &View,
-    (format, terms): (Format, Terms),
+    (format, terms): (Format, FormatSettings),
     out: &mut dyn Write,
 ) -> io::Result<()> {
     // A line at a time would be a call of the system a line.
@@ -78,7 +78,7 @@ fn view(
     format: Format,
     (catalogue, run): (&Catalogue, &Run),
 ) -> Result<View> {
-    if !format.report(Terms::default()).takes_view() {
+    if !format.report(FormatSettings::default()).takes_view() {
         if *options == ViewOptions::default() {
             return Ok(View::default());
         }
@@ -155,7 +155,7 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
     if options.code_diff {
         return sourced::code_diff(&run, options, screen, out);
     }
-    let how = (options.format, Terms { screen, outcome });
+    let how = (options.format, FormatSettings { screen, outcome });
     if options.format == Format::Github {
         start_paths_at_repository(&mut run, &root);
     }
@@ -214,7 +214,7 @@ pub fn compare(
     run.advice = advice::of_run(&run, &rules, &catalogue);
     let outcome = RunOutcome::decide(&run, settings.gate(), []);
     let screen = on.screen(settings.color.value);
-    let terms = Terms { screen, outcome: Some(outcome) };
+    let terms = FormatSettings { screen, outcome: Some(outcome) };
     if options.format == Format::Github {
         start_paths_at_repository(&mut run, &root);
     }

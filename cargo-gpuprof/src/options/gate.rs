@@ -8,7 +8,7 @@ use super::word::word;
 use super::{
     Color, ConfigurationOptions, Given, Interleave, MessageFormat, PlaceOptions, ViewOptions,
 };
-use gpuprof_report::{Format, Place};
+use gpuprof_report::{FileLine, Format};
 
 /// The baseline of a run, and the rules of the exit code.
 #[derive(Debug, Clone, Default, Args)]
@@ -119,8 +119,8 @@ pub struct ReportOptions {
     #[arg(long)]
     pub open: bool,
     /// Show the source with its counts: the lines that cost most, or those around FILE:LINE
-    #[arg(long, value_name = "FILE:LINE", value_parser = Place::parse, conflicts_with = "open")]
-    pub source: Option<Option<Place>>,
+    #[arg(long, value_name = "FILE:LINE", value_parser = FileLine::parse, conflicts_with = "open")]
+    pub source: Option<Option<FileLine>>,
     /// Show the code of kernels that changed since the baseline, side by side
     #[arg(long, conflicts_with_all = ["open", "source"])]
     pub code_diff: bool,

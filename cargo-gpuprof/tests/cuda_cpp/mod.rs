@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use gpuprof_build::cuda_cpp::{
-    self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Error, Instance, Place,
-    Program, Search,
+    self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Error, FilePosition,
+    Instance, Program, Search,
 };
 use gpuprof_model::declared::CudaCompiler;
 use gpuprof_system::interrupt::Interrupt;
@@ -135,8 +135,8 @@ impl Package {
     }
 }
 
-fn place(line: u32) -> Place {
-    Place { file: "src/lib.rs".into(), line, column: Some(5) }
+fn place(line: u32) -> FilePosition {
+    FilePosition { file: "src/lib.rs".into(), line, column: Some(5) }
 }
 
 fn render(diagnostics: &[Diagnostic]) -> String {

@@ -21,7 +21,7 @@ use super::lock::{self, Lock, Owner};
 
 /// What is asked of a device.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms<'a> {
+pub struct HoldRequest<'a> {
     /// What is done to its clocks.
     pub clocks: ClockControl,
     /// NVML's library, if the user named one.
@@ -43,7 +43,7 @@ impl Hold {
     ///
     /// # Errors
     /// The device or its clocks cannot be had (exit code 107); an interrupt.
-    pub fn take(uuid: &str, terms: &Terms<'_>, interrupt: &Interrupt) -> Result<Self> {
+    pub fn take(uuid: &str, terms: &HoldRequest<'_>, interrupt: &Interrupt) -> Result<Self> {
         let path = lock::path(&lock::folder(), uuid);
         let mut waiting = Waiting::new(uuid, "is measuring on it");
         let lock = lock::wait(&path, &Owner::this_process(), interrupt, |owner| {

@@ -9,7 +9,7 @@ mod requested;
 mod resolve;
 pub mod shared_profiler;
 
-pub use hold::{Hold, Terms};
+pub use hold::{Hold, HoldRequest};
 pub use requested::{DeviceSelection, RequestedDevice};
 pub use resolve::of_one_model;
 

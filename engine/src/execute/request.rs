@@ -39,7 +39,7 @@ impl Execution<'_> {
             verify: self.verify && job.pass == Pass::Timed { repeat: 0 },
             sampling: self.sampling.clone(),
             cupti: self.cupti.clone().or_else(|| {
-                // Found once, and not in each process again.
+                // PassResults once, and not in each process again.
                 self.counters.as_ref().map(|counters| counters.cupti.clone().into())
             }),
             range: self.range,

@@ -88,13 +88,13 @@ pub enum Event<'e> {
         /// Which.
         at: At,
         /// The results of all its processes.
-        found: Found,
+        found: PassResults,
     },
 }
 
 /// The results of the processes of a configuration.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct PassResults {
     /// The results of its timed passes, in order.
     pub passes: Vec<PassResult>,
     /// Its counters.

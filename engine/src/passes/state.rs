@@ -10,7 +10,7 @@ use gpuprof_model::clock::{Middle, STEP_NS};
 use gpuprof_model::measurement::PassResult;
 use gpuprof_model::run::Status;
 
-use super::event::Found;
+use super::event::PassResults;
 use crate::execute::Execution;
 use crate::schedule::{Collected, Image, Pass, Step};
 use crate::store::journal::Replayed;
@@ -156,9 +156,9 @@ impl State {
     }
 
     /// What was found for it, once nothing works for it any more.
-    pub(super) fn finish(&mut self) -> Found {
+    pub(super) fn finish(&mut self) -> PassResults {
         self.told = true;
-        Found {
+        PassResults {
             passes: std::mem::take(&mut self.passes),
             hardware: std::mem::take(&mut self.collected.hardware),
             parts: std::mem::take(&mut self.collected.parts),

@@ -21,12 +21,12 @@ const NAMED: usize = 20;
 pub(super) type Chosen<'c> = (&'c SeriesDescription, &'c [Configuration]);
 
 /// An annotated series, for messages.
-pub(super) struct Known {
+pub(super) struct AnnotatedSeries {
     id: SeriesId,
     file: String,
 }
 
-impl From<&SeriesDescription> for Known {
+impl From<&SeriesDescription> for AnnotatedSeries {
     fn from(series: &SeriesDescription) -> Self {
         let SeriesDescription { id, file, .. } = series;
         Self { id: id.clone(), file: file.clone() }
@@ -66,7 +66,7 @@ pub(super) fn check_conditions(
 pub(super) fn find(
     selection: &Selection,
     planned: &[Chosen<'_>],
-    known: &[Known],
+    known: &[AnnotatedSeries],
 ) -> Option<String> {
     let filters = &selection.filters;
     let excludes = |pattern: &&Pattern| known.iter().any(|it| pattern.matches_any(&it.id.keys()));
@@ -104,7 +104,11 @@ fn selects(filters: &Filters, planned: &[Chosen<'_>]) -> bool {
 }
 
 /// `filters` match none of the series `known`; suggests similar names.
-pub(super) fn no_match(selection: &Selection, filters: &Filters, known: &[Known]) -> String {
+pub(super) fn no_match(
+    selection: &Selection,
+    filters: &Filters,
+    known: &[AnnotatedSeries],
+) -> String {
     let Filters { texts, exact, expressions, excluded } = filters;
     let words = texts.iter().map(|text| {
         let series = text.split('/').next().unwrap_or(text);
@@ -137,23 +141,29 @@ pub(super) fn no_match(selection: &Selection, filters: &Filters, known: &[Known]
 }
 
 /// The kernels with a name near to one of `words`.
-fn near<'w>(mut words: impl Iterator<Item = &'w String>, known: &[Known]) -> Option<String> {
+fn near<'w>(
+    mut words: impl Iterator<Item = &'w String>,
+    known: &[AnnotatedSeries],
+) -> Option<String> {
     let kernels: BTreeSet<&str> = known.iter().map(|series| &*series.id.kernel).collect();
     words.find_map(|word| did_you_mean(word, kernels.iter().copied()))
 }
 
 /// The first kernels of the files that `filter` names: a filter compares names of series, not of
 /// files.
-fn in_file(filter: &str, known: &[Known]) -> Option<String> {
+fn in_file(filter: &str, known: &[AnnotatedSeries]) -> Option<String> {
     let kernels = known.iter().filter(|series| series.file.contains(filter));
     let kernels: Vec<&str> = kernels.map(|series| &*series.id.kernel).take(3).collect();
     suggest::which(&kernels)
 }
 
 /// The series `known`, a line each.
-fn there_are(known: &[Known]) -> String {
+fn there_are(known: &[AnnotatedSeries]) -> String {
     let mut text = String::from("there are:");
-    known.iter().take(NAMED).for_each(|Known { id, .. }| text.push_str(&format!("\n  {id}")));
+    known
+        .iter()
+        .take(NAMED)
+        .for_each(|AnnotatedSeries { id, .. }| text.push_str(&format!("\n  {id}")));
     match known.len().saturating_sub(NAMED) {
         0 => text,
         more => text + &format!("\n  and {more} more; `cargo gpuprof list` shows them all"),

@@ -32,7 +32,7 @@ pub struct Baselines {
 
 /// A kept baseline.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredBaseline {
     /// Its name.
     pub name: String,
     /// Its file.
@@ -44,18 +44,18 @@ pub struct Kept {
 /// The resolution of a baseline's name.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one of it, for a moment")]
-pub enum Found {
+pub enum ResolvedBaseline {
     /// A run.
     Run(Run),
     /// Nothing, for this reason: a verdict and no error.
     Missing(String),
 }
 
-impl From<Found> for std::result::Result<Run, String> {
-    fn from(found: Found) -> Self {
+impl From<ResolvedBaseline> for std::result::Result<Run, String> {
+    fn from(found: ResolvedBaseline) -> Self {
         match found {
-            Found::Run(run) => Ok(run),
-            Found::Missing(reason) => Err(reason),
+            ResolvedBaseline::Run(run) => Ok(run),
+            ResolvedBaseline::Missing(reason) => Err(reason),
         }
     }
 }
@@ -70,14 +70,18 @@ impl Baselines {
     }
 
     /// Every baseline by name; of two with one name the one with priority.
-    pub fn all(&self) -> Vec<Kept> {
-        let mut all: Vec<Kept> = Vec::new();
+    pub fn all(&self) -> Vec<StoredBaseline> {
+        let mut all: Vec<StoredBaseline> = Vec::new();
         for (folder, checked_in) in [(&self.checked_in, true), (&self.local, false)] {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let Ok(file) = entry.file_name().into_string() else { continue };
                 let Some(name) = file.strip_suffix(".json") else { continue };
                 if check_name(name).is_ok() && all.iter().all(|kept| kept.name != name) {
-                    all.push(Kept { name: name.to_owned(), path: folder.join(&file), checked_in });
+                    all.push(StoredBaseline {
+                        name: name.to_owned(),
+                        path: folder.join(&file),
+                        checked_in,
+                    });
                 }
             }
         }
@@ -86,7 +90,7 @@ impl Baselines {
     }
 
     /// The baseline called `name`, if it is kept.
-    pub fn find(&self, name: &str) -> Option<Kept> {
+    pub fn find(&self, name: &str) -> Option<StoredBaseline> {
         self.all().into_iter().find(|kept| kept.name == name)
     }
 
@@ -94,18 +98,18 @@ impl Baselines {
     ///
     /// # Errors
     /// A file that is there and no run document (exit code 96).
-    pub fn read(&self, text: &str) -> Result<Found> {
+    pub fn read(&self, text: &str) -> Result<ResolvedBaseline> {
         if is_path(text) {
             let path = Utf8Path::new(text);
             return if path.exists() {
-                document::read(path).map(Found::Run)
+                document::read(path).map(ResolvedBaseline::Run)
             } else {
-                Ok(Found::Missing(format!("there is no baseline file {path}")))
+                Ok(ResolvedBaseline::Missing(format!("there is no baseline file {path}")))
             };
         }
         match self.find(text) {
-            Some(kept) => document::read(&kept.path).map(Found::Run),
-            None => Ok(Found::Missing(self.none_called(text))),
+            Some(kept) => document::read(&kept.path).map(ResolvedBaseline::Run),
+            None => Ok(ResolvedBaseline::Missing(self.none_called(text))),
         }
     }
 

@@ -36,7 +36,7 @@ use run_identity::{BASELINE, COUNTERS, Difference, TOOL_VERSION};
 pub use line::Start;
 pub use replayed::Replayed;
 pub use rows::Rows;
-pub use run_identity::{Made, MadeOf};
+pub use run_identity::{IdentityPart, RunIdentity};
 
 /// The file's name in a run's folder.
 pub const FILE: &str = "journal.jsonl";
@@ -69,7 +69,7 @@ impl Journal {
     ///
     /// # Errors
     /// It cannot be written (exit code 110).
-    pub fn begin(folder: &Utf8Path, made: &Made, start: Start) -> Result<Self> {
+    pub fn begin(folder: &Utf8Path, made: &RunIdentity, start: Start) -> Result<Self> {
         let path = folder.join(FILE);
         let failed = |e: &std::io::Error| Failure::output(path.as_std_path(), e);
         let file = File::options()
@@ -93,7 +93,7 @@ impl Journal {
     /// # Errors
     /// Another process writes it (exit code 75); its build differs (exit code 2, or 107 for another
     /// model of device); it is not a journal (exit code 96); it cannot be written (exit code 110).
-    pub fn resume(folder: &Utf8Path, made: &Made, start: Start) -> Result<(Self, Replayed)> {
+    pub fn resume(folder: &Utf8Path, made: &RunIdentity, start: Start) -> Result<(Self, Replayed)> {
         let path = folder.join(FILE);
         let failed = |e: &std::io::Error| Failure::output(path.as_std_path(), e);
         let file = File::options().read(true).append(true).open(&path).map_err(|e| failed(&e))?;
@@ -251,7 +251,7 @@ impl Drop for Journal {
 
 /// Refuses to resume in `folder` if the run is made of `now` and the journal of something else,
 /// `before`.
-fn check(folder: &Utf8Path, before: &Made, now: &Made) -> Result<()> {
+fn check(folder: &Utf8Path, before: &RunIdentity, now: &RunIdentity) -> Result<()> {
     if let Some((was, is)) = before.models(now) {
         return Err(Failure::new(
             ExitCode::NotPossible,
@@ -274,7 +274,7 @@ fn check(folder: &Utf8Path, before: &Made, now: &Made) -> Result<()> {
 }
 
 /// The baselines of both, and how to resume with the one that the run began with.
-fn of_another_baseline(before: &Made, now: &Made) -> String {
+fn of_another_baseline(before: &RunIdentity, now: &RunIdentity) -> String {
     let said = |name: &Option<String>| match name {
         Some(name) => format!("baseline `{name}`"),
         None => "no baseline".to_owned(),

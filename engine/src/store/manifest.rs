@@ -15,7 +15,7 @@ use gpuprof_model::verdict::{FileLine, Layer};
 use gpuprof_model::{Configuration, Filters};
 use serde::{Deserialize, Serialize};
 
-use super::journal::{Made, Start};
+use super::journal::{RunIdentity, Start};
 use super::untrusted::{self, place, wrong};
 use crate::schedule::partition::{Method, PartitionBy};
 use gpuprof_system::error::{Failure, Result};
@@ -50,7 +50,7 @@ pub struct Manifest {
     /// The part of the plan that is measured here.
     pub own: Vec<OwnSeries>,
     /// The slice's build and device; none if it has nothing to measure.
-    pub made: Option<Made>,
+    pub made: Option<RunIdentity>,
     /// What is known of the run before its first pass.
     pub provenance: Provenance,
     /// The other revision, if there is one.

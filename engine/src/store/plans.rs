@@ -52,7 +52,7 @@ impl Depends<'_> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredPlan {
     plan: CounterPlan,
     /// Bytes and modification time of the library, in nanoseconds since 1970.
     cupti: (u64, u128),
@@ -67,7 +67,7 @@ impl Plans {
     /// The plan called `key`; its config images are copied into `folder`.
     pub fn find(&self, key: &str, folder: &Utf8Path) -> Option<CounterPlan> {
         let place = self.folder.join(key);
-        let Kept { mut plan, cupti } =
+        let StoredPlan { mut plan, cupti } =
             serde_json::from_slice(&fs::read(place.join(FILE)).ok()?).ok()?;
         if stamp(&plan.cupti)? != cupti {
             return None;
@@ -94,7 +94,7 @@ impl Plans {
                 let name = Path::new(group.config_image.file_name()?).to_str()?;
                 write_whole(&place.join(name), &image).ok()?;
             }
-            let kept = Kept { plan: plan.clone(), cupti: stamp(&plan.cupti)? };
+            let kept = StoredPlan { plan: plan.clone(), cupti: stamp(&plan.cupti)? };
             // Last: a plan without its images must not be found.
             write_whole(&place.join(FILE), &serde_json::to_vec(&kept).ok()?).ok()
         };

@@ -164,11 +164,11 @@ impl Block {
     /// The source as the registry has it; `gp` is the path to gpuprof's private items.
     pub(crate) fn source(&self, gp: &TokenStream) -> TokenStream {
         match &self.source {
-            Some(SourceKey::Cuda(files)) => quote!(#gp::Source::Cuda(&[#(#files),*])),
-            Some(SourceKey::PtxFile(file)) => quote!(#gp::Source::PtxFile(#file)),
-            Some(SourceKey::PtxText(text)) => quote!(#gp::Source::PtxText(|| #text)),
-            Some(SourceKey::MachineCode(file)) => quote!(#gp::Source::MachineCode(#file)),
-            None => quote!(#gp::Source::Cuda(&[])),
+            Some(SourceKey::Cuda(files)) => quote!(#gp::KernelSource::Cuda(&[#(#files),*])),
+            Some(SourceKey::PtxFile(file)) => quote!(#gp::KernelSource::PtxFile(#file)),
+            Some(SourceKey::PtxText(text)) => quote!(#gp::KernelSource::PtxText(|| #text)),
+            Some(SourceKey::MachineCode(file)) => quote!(#gp::KernelSource::MachineCode(#file)),
+            None => quote!(#gp::KernelSource::Cuda(&[])),
         }
     }
 }

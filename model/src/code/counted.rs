@@ -157,7 +157,7 @@ impl CountedCode {
 
 /// The form in which a pass reports its code.
 #[derive(Serialize, Deserialize)]
-struct Told<L> {
+struct ReportedCode<L> {
     #[serde(flatten)]
     listing: L,
     counts: Columns,
@@ -168,13 +168,14 @@ struct Told<L> {
 impl Serialize for CountedCode {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (counts, executed) = (self.counts.clone(), self.executed.clone());
-        Told { listing: &*self.listing, counts, executed }.serialize(serializer)
+        ReportedCode { listing: &*self.listing, counts, executed }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for CountedCode {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Told { listing, counts, executed } = Told::<Listing>::deserialize(deserializer)?;
+        let ReportedCode { listing, counts, executed } =
+            ReportedCode::<Listing>::deserialize(deserializer)?;
         let code = Self { listing: Arc::new(listing), counts, executed };
         code.fit().map_err(serde::de::Error::custom)?;
         Ok(code)

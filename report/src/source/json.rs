@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::configuration::{Chosen, chosen};
 use super::lines::{self, Executed, lines, machine};
-use super::place::Place;
+use super::place::FileLine;
 
 /// The counts of a run by line.
 #[derive(Serialize)]
@@ -91,7 +91,7 @@ fn known(live: u32) -> Option<u32> {
 }
 
 /// The counts of `run` by line, or those of `place` alone.
-pub(super) fn document<'r>(run: &'r Run, view: &View, place: Option<&Place>) -> Document<'r> {
+pub(super) fn document<'r>(run: &'r Run, view: &View, place: Option<&FileLine>) -> Document<'r> {
     let series = run.series.iter().filter_map(|series| {
         let viewed = view.within(series, usize::MAX);
         let Chosen { row, why } = chosen(&viewed.series, view)?;

@@ -2,14 +2,14 @@
 
 /// A line of a source file, of which the path may lack its beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct FileLine {
     /// The file: `src/lib.rs` or `lib.rs`.
     pub file: String,
     /// The line, from 1.
     pub line: u32,
 }
 
-impl Place {
+impl FileLine {
     /// Reads `FILE:LINE`.
     ///
     /// # Errors
@@ -34,12 +34,12 @@ mod tests {
 
     #[test]
     fn a_place_is_a_file_or_its_end_and_a_line() {
-        let place = Place::parse("lib.rs:12").unwrap();
-        assert_eq!(place, Place { file: "lib.rs".into(), line: 12 });
+        let place = FileLine::parse("lib.rs:12").unwrap();
+        assert_eq!(place, FileLine { file: "lib.rs".into(), line: 12 });
         assert!(place.is_in("src/lib.rs") && place.is_in("lib.rs") && !place.is_in("src/mylib.rs"));
         for wrong in ["lib.rs", "lib.rs:0", "lib.rs:x", "latest"] {
             let expected = format!("expected FILE:LINE, such as src/lib.rs:12, and not `{wrong}`");
-            assert_eq!(Place::parse(wrong), Err(expected));
+            assert_eq!(FileLine::parse(wrong), Err(expected));
         }
     }
 }

@@ -12,7 +12,7 @@ use gpuprof_system::wrap::wrapped;
 
 use super::configuration::{Chosen, chosen};
 use super::lines::{Line, collected, facts, inlined_at, lines, machine};
-use super::place::Place;
+use super::place::FileLine;
 use crate::key;
 use crate::number::grouped;
 use crate::paint::Paint;
@@ -94,7 +94,7 @@ fn number(value: u64) -> String {
 pub(super) fn screen(
     run: &Run,
     view: &View,
-    place: Option<&Place>,
+    place: Option<&FileLine>,
     (width, paint): (Option<u16>, Paint),
 ) -> Vec<String> {
     let mut out = Vec::new();
@@ -133,7 +133,7 @@ pub(super) fn screen(
 }
 
 /// The numbers of the lines of a file that are shown; none if it does not have the place.
-fn shown(lines: &[&Line<'_>], place: Option<&Place>, all: bool) -> Option<BTreeSet<u32>> {
+fn shown(lines: &[&Line<'_>], place: Option<&FileLine>, all: bool) -> Option<BTreeSet<u32>> {
     let around = |line: u32, by: u32| line.saturating_sub(by).max(1)..=line.saturating_add(by);
     if let Some(place) = place {
         let near = around(place.line, AROUND_PLACE);
@@ -163,7 +163,7 @@ impl Table<'_> {
     fn write(
         &self,
         numbers: &BTreeSet<u32>,
-        place: Option<&Place>,
+        place: Option<&FileLine>,
         row: &ConfigurationResult,
     ) -> Vec<String> {
         let columns = self.columns();

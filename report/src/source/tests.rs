@@ -69,7 +69,7 @@ fn screen(place: Option<&str>) -> String {
 }
 
 fn screen_of(run: &Run, place: Option<&str>) -> String {
-    let place = place.map(|text| Place::parse(text).unwrap());
+    let place = place.map(|text| FileLine::parse(text).unwrap());
     let mut out = Vec::new();
     write_source(run, &View::default(), place.as_ref(), (None, false), &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -122,7 +122,7 @@ fn code_is_cut_where_a_line_ends_and_numbers_are_whole() {
     let listing = Arc::make_mut(&mut code.listing);
     listing.lines[3].3 = format!("ld.global.f32 {{{}}}, [%rd2];", ["%f2"; 30].join(", "));
     listing.calls = vec![InlinedCall(15, 1, 20)];
-    let place = Place::parse("lib.rs:5").unwrap();
+    let place = FileLine::parse("lib.rs:5").unwrap();
     let told = |width, all| {
         let (view, mut out) = (View { all, ..View::default() }, Vec::new());
         write_source(&run, &view, Some(&place), (width, false), &mut out).unwrap();
@@ -230,7 +230,7 @@ fn machine_code_is_shown_below_the_ptx_of_its_place() {
 #[test]
 fn editors_read_the_same_as_json() {
     let mut out = Vec::new();
-    let place = Place::parse("src/lib.rs:5").unwrap();
+    let place = FileLine::parse("src/lib.rs:5").unwrap();
     let run = disassembled(Some(64));
     write_source_json(&run, &View::default(), Some(&place), &mut out).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();

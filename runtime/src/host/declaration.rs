@@ -18,7 +18,7 @@ use super::error::{Error, Result};
 #[derive(Debug, Clone, Copy)]
 pub struct Declaration {
     /// Its source.
-    pub source: Source,
+    pub source: KernelSource,
     /// Folders with headers, relative to the package.
     pub include: &'static [&'static str],
     /// Definitions for the preprocessor.
@@ -59,7 +59,7 @@ pub type InstanceName = (&'static str, fn() -> &'static str);
 
 /// The source of a declared kernel.
 #[derive(Debug, Clone, Copy)]
-pub enum Source {
+pub enum KernelSource {
     /// CUDA C++ files, relative to the package.
     Cuda(&'static [&'static str]),
     /// A PTX file, relative to the package.
@@ -143,11 +143,11 @@ impl From<&Declaration> for DeclaredKernel {
         Self {
             path: String::new(),
             source: match declaration.source {
-                Source::Cuda(files) => DeclaredSource::Cuda(texts(files)),
-                Source::PtxFile(file) => DeclaredSource::PtxFile(file.to_owned()),
-                Source::PtxText(text) => DeclaredSource::PtxText(text().to_owned()),
-                Source::MachineCode(file) => DeclaredSource::MachineCode(file.to_owned()),
-                Source::Embedded { names, keep } => {
+                KernelSource::Cuda(files) => DeclaredSource::Cuda(texts(files)),
+                KernelSource::PtxFile(file) => DeclaredSource::PtxFile(file.to_owned()),
+                KernelSource::PtxText(text) => DeclaredSource::PtxText(text().to_owned()),
+                KernelSource::MachineCode(file) => DeclaredSource::MachineCode(file.to_owned()),
+                KernelSource::Embedded { names, keep } => {
                     black_box(keep());
                     let name = |(instance, name): &InstanceName| {
                         ((*instance).to_owned(), name().to_owned())

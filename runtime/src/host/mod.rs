@@ -36,7 +36,7 @@ pub mod private {
     pub use super::arguments::reference::HostArguments;
     pub use super::arguments::tolerance::{IntoTolerance, tolerances};
     pub use super::declaration::{
-        Declaration, DeclaredGlobal, DeclaredParameter, DeclaredType, Source,
+        Declaration, DeclaredGlobal, DeclaredParameter, DeclaredType, KernelSource,
     };
     pub use super::error::{Error, Result};
     pub use super::harness::harness_main;

@@ -7,7 +7,7 @@
 use gpuprof_model::metric::Class;
 use gpuprof_model::threshold::Comparison;
 
-use super::{Pool, Shares, Source};
+use super::{Pool, ProcessSampler, Shares};
 use crate::gate::budget::Budget;
 use crate::gate::judge::fixed::{LimitTest, Looks, Observation, Sure};
 use crate::stats::median::median;
@@ -40,7 +40,7 @@ impl FixedTrial<'_> {
         let mut random = SplitMix(self.seed);
         let middle = self.middle(&mut random);
         Shares::count(above_percent, self.draws, || {
-            let mut source = Source::new(self.pool, &mut random);
+            let mut source = ProcessSampler::new(self.pool, &mut random);
             let middle = median(source.recorded).unwrap_or(middle);
             let limited = LimitTest {
                 comparison: Comparison::AtMost,
@@ -63,7 +63,7 @@ impl FixedTrial<'_> {
     }
 
     /// One configuration, measured until it is decided or there are the most processes.
-    fn measured(&self, source: &mut Source<'_>, limited: &LimitTest<'_>) -> (Sure, u32) {
+    fn measured(&self, source: &mut ProcessSampler<'_>, limited: &LimitTest<'_>) -> (Sure, u32) {
         let mut values: Vec<f64> = Vec::new();
         let mut until = self.first;
         loop {

@@ -19,7 +19,7 @@
 use std::path::PathBuf;
 
 use super::{Diagnostic, Note, Severity, Span};
-use crate::cuda_cpp::program::Place;
+use crate::cuda_cpp::program::FilePosition;
 
 /// The content of a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl Head {
 
     fn span(&self, body: &Body) -> Option<Span> {
         let (file, line) = self.place.clone()?;
-        let place = Place { file, line, column: self.column.or(body.column) };
+        let place = FilePosition { file, line, column: self.column.or(body.column) };
         Some(Span { place, text: body.source.clone() })
     }
 }
@@ -242,8 +242,11 @@ fn step(line: &str, file: Option<&PathBuf>) -> Note {
             Some((number, named)) => (number, Some(PathBuf::from(named.trim_matches('"')))),
             None => (place, None),
         };
-        let place =
-            Place { file: named.or(file.cloned())?, line: number.parse().ok()?, column: None };
+        let place = FilePosition {
+            file: named.or(file.cloned())?,
+            line: number.parse().ok()?,
+            column: None,
+        };
         Some(Note { message: message.to_owned(), span: Some(Span { place, text: None }) })
     });
     placed.unwrap_or_else(|| Note { message: line.to_owned(), span: None })

@@ -24,7 +24,7 @@ k/x.cu(5): error: no instance of overloaded function "f" matches the argument li
 "#;
 
 fn span(file: &str, line: u32, column: Option<u32>, text: Option<&str>) -> Option<Span> {
-    let place = Place { file: file.into(), line, column };
+    let place = FilePosition { file: file.into(), line, column };
     Some(Span { place, text: text.map(Into::into) })
 }
 

@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-use gpuprof_nvrtc::{Nvrtc, Refusal, Source};
+use gpuprof_nvrtc::{Nvrtc, ProgramSource, Refusal};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
@@ -166,7 +166,7 @@ fn answer(request: &Request) -> Written {
     // From 13.0 on it lists every header there.
     let trace = request.trace.as_ref().filter(|_| version >= (13, 0));
     options.extend(trace.map(|path| format!("--fdevice-time-trace={}", path.display())));
-    let source = Source {
+    let source = ProgramSource {
         name: &job.name,
         text: &job.text,
         headers: &job.headers,

@@ -36,7 +36,7 @@ pub struct Search {
 
 /// One step of the search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum SearchStep {
     /// The path that a setting names.
     Explicit(PathBuf),
     /// The path in `$GPUPROF_NVRTC`.
@@ -51,7 +51,7 @@ pub enum Place {
     Python,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SearchStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Explicit(path) => write!(f, "{} (as named)", path.display()),
@@ -97,29 +97,29 @@ impl Search {
 
     /// The places, in order. If the user named a path, it is the only one.
     #[must_use]
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<SearchStep> {
         if let Some(path) = &self.explicit {
-            return vec![Place::Explicit(path.clone())];
+            return vec![SearchStep::Explicit(path.clone())];
         }
         if let Some(path) = &self.variable {
-            return vec![Place::Variable(path.clone())];
+            return vec![SearchStep::Variable(path.clone())];
         }
         let mut places = Vec::new();
         let in_prefix = self.prefix.as_deref().map(toolkits_in).unwrap_or_default();
         for toolkit in self.toolkits.iter().chain(&in_prefix) {
-            places.extend(IN_TOOLKIT.map(|folder| Place::Toolkit(toolkit.join(folder))));
+            places.extend(IN_TOOLKIT.map(|folder| SearchStep::Toolkit(toolkit.join(folder))));
         }
         if let Some(path) = &self.library_path {
             let folders = env::split_paths(path).filter(|it| it.is_absolute());
-            places.extend(folders.map(Place::LibraryPath));
+            places.extend(folders.map(SearchStep::LibraryPath));
         }
-        places.extend(self.loader.then_some(Place::Loader));
-        places.extend(self.python.then_some(Place::Python));
+        places.extend(self.loader.then_some(SearchStep::Loader));
+        places.extend(self.python.then_some(SearchStep::Python));
         places
     }
 }
 
-impl Place {
+impl SearchStep {
     /// Whether the user named it, so that nothing else will do.
     #[must_use]
     pub fn is_named(&self) -> bool {

@@ -24,20 +24,20 @@ fn the_search_goes_from_the_toolkit_to_the_wheels() {
         ..Search::default()
     };
     let places = search.places();
-    let toolkit = |name: &str| Place::Toolkit(root.path().join(name).join("lib64"));
-    let position = |place: &Place| places.iter().position(|it| it == place).unwrap();
+    let toolkit = |name: &str| SearchStep::Toolkit(root.path().join(name).join("lib64"));
+    let position = |place: &SearchStep| places.iter().position(|it| it == place).unwrap();
     let order = [
-        Place::Toolkit("/home/lib64".into()),
-        Place::Toolkit("/home/lib".into()),
+        SearchStep::Toolkit("/home/lib64".into()),
+        SearchStep::Toolkit("/home/lib".into()),
         toolkit("cuda"),
         toolkit("cuda-13.0"),
         toolkit("cuda-12.9"),
-        Place::LibraryPath("/ld".into()),
-        Place::Loader,
-        Place::Python,
+        SearchStep::LibraryPath("/ld".into()),
+        SearchStep::Loader,
+        SearchStep::Python,
     ];
     assert!(order.is_sorted_by_key(position), "{places:?}");
-    assert!(!places.contains(&Place::LibraryPath("relative".into())));
+    assert!(!places.contains(&SearchStep::LibraryPath("relative".into())));
 }
 
 #[test]
@@ -48,9 +48,9 @@ fn a_named_path_is_the_only_place_and_a_setting_comes_before_the_variable() {
         toolkits: vec!["/home".into()],
         ..Search::default()
     };
-    assert_eq!(search.places(), [Place::Explicit("/a".into())]);
+    assert_eq!(search.places(), [SearchStep::Explicit("/a".into())]);
     search.explicit = None;
-    assert_eq!(search.places(), [Place::Variable("/b".into())]);
+    assert_eq!(search.places(), [SearchStep::Variable("/b".into())]);
 }
 
 #[test]

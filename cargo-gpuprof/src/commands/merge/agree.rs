@@ -9,7 +9,7 @@ use std::fmt::Display;
 use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
 
-use gpuprof_engine::store::journal::Made;
+use gpuprof_engine::store::journal::RunIdentity;
 use gpuprof_engine::store::slices::StoredSlice;
 use gpuprof_system::error::{Failure, Result};
 
@@ -63,7 +63,7 @@ fn plan(one: &StoredSlice, two: &StoredSlice) -> Option<String> {
 
 /// The first setting in which two slices differ; differences that follow from the series and
 /// metrics of each do not count.
-fn conditions(one: &Made, two: &Made) -> Option<String> {
+fn conditions(one: &RunIdentity, two: &RunIdentity) -> Option<String> {
     fn differ<T: PartialEq + Display>(option: &str, one: T, two: T) -> Option<String> {
         (one != two).then(|| format!("{option}: `{one}` and `{two}`"))
     }

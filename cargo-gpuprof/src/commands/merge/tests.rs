@@ -23,7 +23,7 @@ use super::*;
 use crate::commands::series_result;
 use crate::options::{Method, PartitionBy, Prefer, Repeats};
 use gpuprof_engine::schedule::partition::{Part, Slices};
-use gpuprof_engine::store::journal::{Made, Rows, Start};
+use gpuprof_engine::store::journal::{Rows, RunIdentity, Start};
 use gpuprof_engine::store::manifest::{Manifest, OutlineSeries, OwnThreshold, ranges};
 use gpuprof_engine::store::verdict_document;
 
@@ -137,8 +137,8 @@ fn undivided() -> Run {
     run
 }
 
-fn made() -> Made {
-    Made {
+fn made() -> RunIdentity {
+    RunIdentity {
         tool_version: "0.1.0".into(),
         kernels: BTreeMap::new(),
         harnesses: BTreeMap::new(),
@@ -281,7 +281,7 @@ fn render(run: &Run) -> Vec<String> {
     let verdict = serde_json::to_string(&verdict).unwrap();
     let report = |format: &Format| {
         let mut out = Vec::new();
-        let terms = Terms { outcome: Some(outcome), ..Terms::default() };
+        let terms = FormatSettings { outcome: Some(outcome), ..FormatSettings::default() };
         format.report(terms).write(run, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     };
@@ -345,7 +345,7 @@ fn what_was_not_measured_alike_is_refused_with_the_first_difference() {
         let message = refused(&slices);
         assert!(message.contains(said) && message.contains("each model in an array"), "{message}");
     }
-    type OfMade = (fn(&mut Made), &'static str);
+    type OfMade = (fn(&mut RunIdentity), &'static str);
     let of_made: [OfMade; 4] = [
         (|made| made.cache_control = CacheControl::None, "--cache-control: `all` and `none`"),
         (|made| made.clock_control = ClockControl::Base, "--clock-control: `none` and `base`"),

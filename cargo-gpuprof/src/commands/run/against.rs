@@ -6,7 +6,7 @@ use crate::commands::selection::Named;
 use crate::commands::settings::Settings;
 use crate::commands::stored::refuse_quick;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
-use gpuprof_engine::store::baseline::{Baselines, Found};
+use gpuprof_engine::store::baseline::{Baselines, ResolvedBaseline};
 use gpuprof_system::error::{Failure, Result};
 
 /// The baseline of the run, read before anything runs.
@@ -69,16 +69,16 @@ pub(in crate::commands) fn found(
     name: &str,
     settings: &Settings,
     makes_it: bool,
-) -> Result<Found> {
+) -> Result<ResolvedBaseline> {
     match baselines.read(name)? {
-        Found::Missing(reason) if settings.gate.value && !makes_it => {
+        ResolvedBaseline::Missing(reason) if settings.gate.value && !makes_it => {
             let message = format!("{reason}\n--no-gate continues without a baseline");
             Err(settings.baseline.blamed(Failure::usage(message)))
         }
-        Found::Run(run) => {
+        ResolvedBaseline::Run(run) => {
             refuse_quick(name, &run)?;
-            Ok(Found::Run(run))
+            Ok(ResolvedBaseline::Run(run))
         }
-        found @ Found::Missing(_) => Ok(found),
+        found @ ResolvedBaseline::Missing(_) => Ok(found),
     }
 }

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use gpuprof_engine::execute::Execution;
-use gpuprof_engine::passes::{At, Found};
+use gpuprof_engine::passes::{At, PassResults};
 use gpuprof_model::measurement::HardwareValue;
 use gpuprof_model::metric::Origin;
 use gpuprof_model::protocol::SourceCollector;
@@ -37,7 +37,7 @@ impl<'a> Conflicts<'a> {
     }
 
     /// Adds the conflicts of the configuration at `at` to what was `found` of it.
-    pub(super) fn add(&self, at: At, found: &mut Found) {
+    pub(super) fn add(&self, at: At, found: &mut PassResults) {
         let plan = &self.prepared.plan;
         let checked = &plan.both.checked[at.0];
         let asked =

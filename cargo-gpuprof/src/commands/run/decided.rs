@@ -25,7 +25,7 @@ use crate::options::{CacheControl, Interleave, Isolate, Purpose, Repeats};
 use gpuprof_engine::device::shared_profiler;
 use gpuprof_engine::execute::{Ahead, Execution, HarnessProcess, Modules};
 use gpuprof_engine::schedule::assignment::Assignment;
-use gpuprof_engine::store::journal::Made;
+use gpuprof_engine::store::journal::RunIdentity;
 use gpuprof_engine::store::plans::Plans;
 use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::own_file::OwnFile;
@@ -136,7 +136,7 @@ pub(super) struct Prepared {
     /// The same of the other revision, with all that is known of it.
     pub(super) base: Option<Run>,
     /// The properties that a run must share to resume this one.
-    pub(super) made: Made,
+    pub(super) made: RunIdentity,
     /// The folder of the processes' requests and replies.
     pub(super) passes: Utf8PathBuf,
     /// When everything was built.

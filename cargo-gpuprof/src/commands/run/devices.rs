@@ -17,7 +17,7 @@ use crate::commands::backend::is_emulated;
 use crate::commands::devices;
 use crate::commands::settings::Settings;
 use gpuprof_build::host::Harness;
-use gpuprof_engine::device::{Hold, Terms, of_one_model};
+use gpuprof_engine::device::{Hold, HoldRequest, of_one_model};
 use gpuprof_engine::discover;
 use gpuprof_engine::execute::HarnessProcess;
 use gpuprof_engine::schedule::assignment::Assignment;
@@ -152,7 +152,7 @@ impl Devices {
     ///
     /// # Errors
     /// As [`Hold::take`].
-    pub(super) fn hold(&self, terms: &Terms<'_>, interrupt: &Interrupt) -> Result<Vec<Hold>> {
+    pub(super) fn hold(&self, terms: &HoldRequest<'_>, interrupt: &Interrupt) -> Result<Vec<Hold>> {
         self.records.iter().map(|device| Hold::take(&device.uuid, terms, interrupt)).collect()
     }
 

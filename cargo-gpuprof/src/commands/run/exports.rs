@@ -14,7 +14,7 @@ use crate::commands::charts::ChartFolder;
 use crate::commands::settings::Settings;
 use crate::options::MessageFormat;
 use gpuprof_engine::store::check_writable;
-use gpuprof_report::{Format, Screen, Terms};
+use gpuprof_report::{Format, FormatSettings, Screen};
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::whole::write_whole_by;
@@ -137,7 +137,7 @@ impl Exports {
 }
 
 fn write(format: Format, run: &Run, outcome: RunOutcome, out: &mut dyn Write) -> io::Result<()> {
-    let terms = Terms { screen: Screen::default(), outcome: Some(outcome) };
+    let terms = FormatSettings { screen: Screen::default(), outcome: Some(outcome) };
     format.report(terms).write(run, out)
 }
 

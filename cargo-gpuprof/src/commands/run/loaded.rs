@@ -24,8 +24,8 @@ use gpuprof_analysis::gate::run::rejudge_each;
 use gpuprof_catalogue::chips::is_installed;
 use gpuprof_catalogue::sections::{self, Sections};
 use gpuprof_engine::store::RunFolder;
-use gpuprof_engine::store::baseline::{Baselines, Found};
-use gpuprof_report::{Format, Terms};
+use gpuprof_engine::store::baseline::{Baselines, ResolvedBaseline};
+use gpuprof_report::{Format, FormatSettings};
 use gpuprof_system::error::{Failure, Result};
 
 /// Judges the stored run `name` against the baseline.
@@ -56,7 +56,7 @@ pub(super) fn run(
     let catalogue = with_metrics_of(sections.catalogue().clone(), &loaded);
     check_view(&placed, &catalogue, &loaded)?;
     let found = against::found(&baselines, &baseline, &settings, false)?;
-    if let Found::Run(before) = &found {
+    if let ResolvedBaseline::Run(before) = &found {
         refuse_itself((&baseline, before), (name, &loaded))?;
     }
     refuse_quick(name, &loaded)?;
@@ -79,7 +79,7 @@ pub(super) fn run(
     };
     let screen = stdout.screen(settings.color.value);
     let show = |outcome, out: &mut dyn Write| {
-        let report = format.report(Terms { screen, outcome: Some(outcome) });
+        let report = format.report(FormatSettings { screen, outcome: Some(outcome) });
         report.write_as(&placed.view, &run, out)
     };
     let shown = (settings.notes(), out as &mut dyn Write);

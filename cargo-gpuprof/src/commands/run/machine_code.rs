@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gpuprof_engine::execute::Execution;
-use gpuprof_engine::passes::{At, Found};
+use gpuprof_engine::passes::{At, PassResults};
 use gpuprof_model::code::{Listing, costly_lines};
 use gpuprof_model::measurement::MachineModule;
 
@@ -33,7 +33,7 @@ impl<'a> MachineCode<'a> {
     }
 
     /// Adds the machine code of the configuration at `at` to what was `found` of it.
-    pub(super) fn add(&mut self, at: At, found: &mut Found) {
+    pub(super) fn add(&mut self, at: At, found: &mut PassResults) {
         let Plan { both, devices, assignment, .. } = self.plan;
         let Some(first) = found.passes.first_mut().filter(|_| devices.emulated) else { return };
         let execution = &self.executions[assignment.device(at)];

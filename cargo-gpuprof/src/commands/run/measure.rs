@@ -29,7 +29,7 @@ use super::stopwatch::Stopwatch;
 use crate::commands::settings::Origin;
 use crate::options::MessageFormat;
 use gpuprof_engine::execute::{Execution, NeededFiles};
-use gpuprof_engine::passes::{self, At, Event, Found, Observer, Open, Planned, Rounds};
+use gpuprof_engine::passes::{self, At, Event, Observer, Open, PassResults, Planned, Rounds};
 use gpuprof_engine::plan::{PlannedSeries, Side};
 use gpuprof_engine::store::journal::{Journal, Replayed, Start};
 use gpuprof_report::json_lines::{self, LineSide};
@@ -209,7 +209,7 @@ impl<'a, W: Write> Listeners<'a, W> {
 
     /// Takes the result of a configuration, and judges its series if that was the last of it. The
     /// first failure is kept if the run is to end after it.
-    fn finished(&mut self, at: At, mut found: Found) -> Result<()> {
+    fn finished(&mut self, at: At, mut found: PassResults) -> Result<()> {
         let (plan, held) = (self.plan, found.held);
         self.conflicts.add(at, &mut found);
         self.machine_code.add(at, &mut found);

@@ -39,7 +39,7 @@ use gpuprof_analysis::view::View;
 use gpuprof_catalogue::chips::expanded;
 use gpuprof_catalogue::rules;
 use gpuprof_catalogue::sections::{Sections, chip_of};
-use gpuprof_engine::device::{Hold, Terms};
+use gpuprof_engine::device::{Hold, HoldRequest};
 use gpuprof_engine::emulator::{emulator_folder, nvtx_library};
 use gpuprof_engine::execute::{HarnessProcess, SideModules};
 use gpuprof_engine::plan::{self, PlannedSeries, Selection, Side};
@@ -444,7 +444,7 @@ fn hold(devices: &Devices, inputs: &Inputs, interrupt: &Interrupt) -> Result<Vec
         inputs.notes().say(text);
     }
     let nvml = settings.nvml_path(&source.root());
-    let terms = Terms {
+    let terms = HoldRequest {
         clocks: if inputs.request.dry_run { ClockControl::None } else { asked },
         nvml: nvml.as_deref(),
         wait: settings.wait.value,

@@ -24,7 +24,7 @@ use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::rounds::{self, RoundRequest};
 use gpuprof_analysis::gate::run as gate;
 use gpuprof_analysis::metrics::collect::{self, CollectContext};
-use gpuprof_engine::passes::{At, Found, Open};
+use gpuprof_engine::passes::{At, Open, PassResults};
 use gpuprof_engine::plan::Side;
 
 /// What is known of the run.
@@ -103,7 +103,7 @@ impl<'a> Results<'a> {
     }
 
     /// The result of a configuration, by what was `found`.
-    pub(super) fn add(&mut self, at: At, found: Found) -> &ConfigurationResult {
+    pub(super) fn add(&mut self, at: At, found: PassResults) -> &ConfigurationResult {
         self.take_device(at, found.passes.first());
         self.take_input_files(at, found.passes.first());
         self.take_timer(at, &found.passes);
@@ -114,7 +114,7 @@ impl<'a> Results<'a> {
         self.rows[series][index].insert(row)
     }
 
-    fn row(&self, (at, index): At, mut found: Found) -> ConfigurationResult {
+    fn row(&self, (at, index): At, mut found: PassResults) -> ConfigurationResult {
         let series = &self.plan.both.checked[at];
         let device = self.plan.assignment.device((at, index));
         explain_missing_counters(&self.plan.setups[device], &mut found.passes);
@@ -144,7 +144,10 @@ impl<'a> Results<'a> {
             self.take_device(*at, passes.first());
             self.take_timer(*at, passes);
             let (passes, hardware) = (passes.to_vec(), (*hardware).clone());
-            rows.insert(*at, self.row(*at, Found { passes, hardware, ..Found::default() }));
+            rows.insert(
+                *at,
+                self.row(*at, PassResults { passes, hardware, ..PassResults::default() }),
+            );
         }
         let series: BTreeSet<usize> = rows.keys().map(|(series, _)| *series).collect();
         series.into_iter().flat_map(|series| self.wanted(series, &rows)).collect()
@@ -370,11 +373,11 @@ pub(super) fn budget(plan: &Plan) -> Budget {
 
 /// The result of a configuration.
 fn result(
-    found: Found,
+    found: PassResults,
     configuration: &Configuration,
     terms: &CollectContext<'_>,
 ) -> ConfigurationResult {
-    let Found { mut passes, hardware, parts, ended, .. } = found;
+    let PassResults { mut passes, hardware, parts, ended, .. } = found;
     for pass in &mut passes {
         pass.hardware.extend(hardware.clone());
     }

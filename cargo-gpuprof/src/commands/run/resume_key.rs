@@ -10,12 +10,12 @@ use super::decided::Plan;
 use super::inputs::Checked;
 use gpuprof_build::host::Harness;
 use gpuprof_engine::plan::PlannedSeries;
-use gpuprof_engine::store::journal::{Made, MadeOf};
+use gpuprof_engine::store::journal::{IdentityPart, RunIdentity};
 use gpuprof_system::sha256::{sha256, sha256_of};
 
 /// What `plan` is made of, for the journal of the run that is documented so far in `run`, and of
 /// the other revision in `base`.
-pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
+pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> RunIdentity {
     let devices = &plan.devices.records;
     let uuids = devices.iter().map(|device| device.uuid.clone());
     let series = |checked: &Checked| {
@@ -32,12 +32,12 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> Made {
         checked.thresholds.iter().map(|placed| format!("{id}: {}", placed.threshold)).collect()
     };
     let baseline = plan.inputs.against.as_ref().filter(|against| !against.in_rounds);
-    Made {
+    RunIdentity {
         tool_version: run.provenance.tool_version.clone(),
         kernels: run.provenance.ptx_sha256.clone(),
         harnesses: plan.inputs.source.harnesses.iter().map(harness).collect(),
         series: plan.both.heads().iter().map(series).collect(),
-        base: base.map(|base| MadeOf {
+        base: base.map(|base| IdentityPart {
             kernels: base.provenance.ptx_sha256.clone(),
             harnesses: plan.both.harnesses[plan.inputs.source.harnesses.len()..]
                 .iter()

@@ -14,7 +14,7 @@ use gpuprof_system::error::{Failure, Result};
 use serde::{Deserialize, Serialize};
 
 use super::checksum;
-use super::run_identity::Made;
+use super::run_identity::RunIdentity;
 use crate::schedule::Collected;
 
 /// Linux's source of random identifiers.
@@ -87,7 +87,7 @@ pub(super) fn random_name(path: &str) -> Result<String> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "line")]
 pub(super) enum Line {
-    Made(Box<Made>),
+    Made(Box<RunIdentity>),
     Begin(Box<Start>),
     Pass {
         series: usize,

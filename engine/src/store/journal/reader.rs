@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::checksum;
 use super::line::{LineKind, Start};
-use super::run_identity::Made;
+use super::run_identity::RunIdentity;
 use crate::store::untrusted::{place, wrong};
 use gpuprof_system::error::{Failure, Result};
 
@@ -75,7 +75,7 @@ pub(super) trait Listener {
 #[derive(Debug, Default)]
 pub(super) struct Extent {
     /// The run's build and device; none if not even that was written.
-    pub(super) made: Option<Made>,
+    pub(super) made: Option<RunIdentity>,
     /// How many bytes are whole lines.
     pub(super) length: u64,
     /// How many lines do not count.

@@ -16,7 +16,7 @@ use gpuprof_model::run::Status;
 
 use super::line::{Line, Start};
 use super::reader::{self, Entry, Invalid, Listener};
-use super::run_identity::Made;
+use super::run_identity::RunIdentity;
 use crate::schedule::{Collected, Step};
 use crate::store::untrusted::wrong;
 use gpuprof_system::error::{Failure, Result};
@@ -240,7 +240,7 @@ pub(super) fn parse(
     journal: impl BufRead,
     path: &Utf8Path,
     expected: &str,
-) -> Result<Option<(Made, Replayed, u64)>> {
+) -> Result<Option<(RunIdentity, Replayed, u64)>> {
     let mut replayed = Replayed { path: path.to_owned(), ..Replayed::default() };
     let Some(extent) = reader::read(journal, path, Some(expected), &mut replayed)? else {
         return Ok(None);

@@ -14,14 +14,14 @@ use serde::Deserialize;
 use super::grouped::{Group, Placed};
 use super::line::{LineKind, Start};
 use super::reader::{self, Entry, Invalid, Listener};
-use super::run_identity::Made;
+use super::run_identity::RunIdentity;
 use gpuprof_system::error::Result;
 
 /// The contents of the journal of a slice.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rows {
     /// The run's build and device; none if not even that was written.
-    pub made: Option<Made>,
+    pub made: Option<RunIdentity>,
     /// The results, by the positions of series and configuration in the slice.
     pub rows: BTreeMap<(usize, usize), ConfigurationResult>,
     /// The position of the start that measured each of them.

@@ -27,7 +27,7 @@ pub(super) const BASELINE: &str = "the baseline";
 
 /// The build and device of a run: a resumed run must have the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Made {
+pub struct RunIdentity {
     /// The version of the tool.
     pub tool_version: String,
     /// SHA-256 of the PTX of each kernel package.
@@ -38,7 +38,7 @@ pub struct Made {
     pub series: Vec<(String, Vec<Axis>, String)>,
     /// The other revision that is measured too. Lines count its series behind these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<MadeOf>,
+    pub base: Option<IdentityPart>,
     /// The name of the baseline with which the run is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
@@ -111,16 +111,16 @@ impl fmt::Display for Difference {
 
 /// The build of a run's other revision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MadeOf {
-    /// As [`Made::kernels`].
+pub struct IdentityPart {
+    /// As [`RunIdentity::kernels`].
     pub kernels: BTreeMap<String, String>,
-    /// As [`Made::harnesses`].
+    /// As [`RunIdentity::harnesses`].
     pub harnesses: BTreeMap<String, String>,
-    /// As [`Made::series`].
+    /// As [`RunIdentity::series`].
     pub series: Vec<(String, Vec<Axis>, String)>,
 }
 
-impl Made {
+impl RunIdentity {
     /// The names of both device models, where `now` has another one than this.
     pub fn models<'a>(&'a self, now: &'a Self) -> Option<(&'a str, &'a str)> {
         let ((before, ..), (after, ..)) = (self.device.as_ref()?, now.device.as_ref()?);

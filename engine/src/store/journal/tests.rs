@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
 
-fn made() -> Made {
-    Made {
+fn made() -> RunIdentity {
+    RunIdentity {
         tool_version: "0.1.0".into(),
         kernels: [("saxpy".to_owned(), "abc".to_owned())].into(),
         harnesses: BTreeMap::new(),
@@ -160,14 +160,14 @@ fn counters_are_taken_up_where_they_were_left() {
 
 #[test]
 fn a_run_made_of_something_else_is_not_resumed() {
-    type Change = (&'static str, fn(&mut Made));
+    type Change = (&'static str, fn(&mut RunIdentity));
     let changes: [Change; 6] = [
         ("the kernels (their PTX)", |m| m.kernels.clear()),
         ("the axes or the selection of configurations", |m| m.series.clear()),
         ("the device or its driver", |m| m.device = None),
         ("the other revision (--base)", |m| {
             let (kernels, harnesses, series) = Default::default();
-            m.base = Some(MadeOf { kernels, harnesses, series });
+            m.base = Some(IdentityPart { kernels, harnesses, series });
         }),
         ("the choice of devices (--devices)", |m| m.devices = vec!["GPU-2".into()]),
         ("--repeat", |m| m.repeat = Repeats::exactly(5)),
@@ -190,7 +190,7 @@ fn a_run_made_of_something_else_is_not_resumed() {
 
 #[test]
 fn a_run_with_another_value_of_an_option_is_not_resumed_and_both_values_are_named() {
-    type Change = (&'static str, fn(&mut Made));
+    type Change = (&'static str, fn(&mut RunIdentity));
     let changes: [Change; 6] = [
         ("--replay-mode was `none` when it began, and is `range` now", |m| {
             m.replay_mode = Some(Replay::Range);
@@ -213,7 +213,7 @@ fn a_run_with_another_value_of_an_option_is_not_resumed_and_both_values_are_name
     ];
     for (told, change) in changes {
         let (_keep, path) = folder();
-        let before = Made { collection: Some(collection(&[])), ..made() };
+        let before = RunIdentity { collection: Some(collection(&[])), ..made() };
         drop(Journal::begin(&path, &before, start("a")).unwrap());
         let mut now = before.clone();
         change(&mut now);
@@ -225,7 +225,7 @@ fn a_run_with_another_value_of_an_option_is_not_resumed_and_both_values_are_name
     }
     let (_keep, path) = folder();
     drop(Journal::begin(&path, &made(), start("a")).unwrap());
-    let now = Made { collection: Some(collection(&[])), ..made() };
+    let now = RunIdentity { collection: Some(collection(&[])), ..made() };
     Journal::resume(&path, &now, start("b")).expect("an older journal does not say");
 }
 
@@ -238,8 +238,8 @@ fn collection(other: &[(&str, &str)]) -> BTreeMap<String, String> {
 
 #[test]
 fn counters_that_come_or_go_are_told_with_the_way_on() {
-    let counting = || Made { counters: vec!["a.sum".into()], ..made() };
-    let resumed = |before: &Made, now: &Made| {
+    let counting = || RunIdentity { counters: vec!["a.sum".into()], ..made() };
+    let resumed = |before: &RunIdentity, now: &RunIdentity| {
         let (_keep, path) = folder();
         drop(Journal::begin(&path, before, start("a")).unwrap());
         let message = Journal::resume(&path, now, start("b")).unwrap_err().message;
@@ -254,13 +254,13 @@ fn counters_that_come_or_go_are_told_with_the_way_on() {
     assert!(came.contains("to continue without them, add --replay-mode none"), "{came}");
     let gone = resumed(&counting(), &made());
     assert!(gone.contains("it began with hardware counters, but now none are collected"), "{gone}");
-    let others = resumed(&counting(), &Made { counters: vec!["b.sum".into()], ..made() });
+    let others = resumed(&counting(), &RunIdentity { counters: vec!["b.sum".into()], ..made() });
     assert!(others.contains(": the counters changed since"), "{others}");
 }
 
 #[test]
 fn a_run_is_resumed_with_the_baseline_that_it_began_with() {
-    let with = |name: Option<&str>| Made { baseline: name.map(str::to_owned), ..made() };
+    let with = |name: Option<&str>| RunIdentity { baseline: name.map(str::to_owned), ..made() };
     let resumed = |before: Option<&str>, now: Option<&str>| {
         let (_keep, path) = folder();
         drop(Journal::begin(&path, &with(before), start("a")).unwrap());
@@ -277,12 +277,12 @@ fn a_run_is_resumed_with_the_baseline_that_it_began_with() {
 
 #[test]
 fn a_run_is_not_resumed_with_fewer_checks() {
-    let resumed = |before: &Made, now: &Made| {
+    let resumed = |before: &RunIdentity, now: &RunIdentity| {
         let (_keep, path) = folder();
         drop(Journal::begin(&path, before, start("a")).unwrap());
         Journal::resume(&path, now, start("b")).map(|_| ()).map_err(|f| f.message)
     };
-    let verifies = |verify: &str| Made {
+    let verifies = |verify: &str| RunIdentity {
         checks: Some([("verify".to_owned(), verify.to_owned())].into()),
         ..made()
     };
@@ -291,18 +291,18 @@ fn a_run_is_not_resumed_with_fewer_checks() {
         assert!(refused.contains("verify, check or estimate changed since"), "{refused}");
     }
     assert_eq!(resumed(&made(), &verifies("true")), Ok(()), "an older journal does not say");
-    let asks = |texts: &[&str]| Made {
+    let asks = |texts: &[&str]| RunIdentity {
         thresholds: texts.iter().map(|&text| text.to_owned()).collect(),
         ..made()
     };
     assert_eq!(resumed(&asks(&["a"]), &asks(&["b", "a"])), Ok(()));
     let refused = resumed(&asks(&["a"]), &asks(&["b"])).unwrap_err();
     assert!(refused.contains("the thresholds changed since"), "{refused}");
-    let defines = |metrics: &str| Made { metrics: Some(metrics.to_owned()), ..made() };
+    let defines = |metrics: &str| RunIdentity { metrics: Some(metrics.to_owned()), ..made() };
     let refused = resumed(&defines("a"), &defines("b")).unwrap_err();
     assert!(refused.contains("the metrics of the configuration file changed since"), "{refused}");
     assert_eq!(resumed(&made(), &defines("a")), Ok(()), "an older journal does not say");
-    let strict = || Made { strict: true, ..made() };
+    let strict = || RunIdentity { strict: true, ..made() };
     assert_eq!(resumed(&made(), &strict()), Ok(()));
     let refused = resumed(&strict(), &made()).unwrap_err();
     assert!(refused.contains("--strict changed since"), "{refused}");
@@ -310,7 +310,7 @@ fn a_run_is_not_resumed_with_fewer_checks() {
 
 #[test]
 fn another_chip_does_not_continue_a_run() {
-    let on = |chips: &[Chip]| Made { chips: chips.to_vec(), ..made() };
+    let on = |chips: &[Chip]| RunIdentity { chips: chips.to_vec(), ..made() };
     let (_keep, path) = folder();
     drop(Journal::begin(&path, &on(&[Chip::A100]), start("a")).unwrap());
     Journal::resume(&path, &on(&[Chip::A100]), start("b")).unwrap();
@@ -320,7 +320,7 @@ fn another_chip_does_not_continue_a_run() {
 
 #[test]
 fn another_gpu_of_the_model_keeps_what_is_done_and_measures_the_rest_anew() {
-    let on = |uuid: &str| Made { device: Some(("H200".into(), uuid.into(), 1)), ..made() };
+    let on = |uuid: &str| RunIdentity { device: Some(("H200".into(), uuid.into(), 1)), ..made() };
     let (_keep, path) = folder();
     let mut journal = Journal::begin(&path, &on("GPU-1"), start("a")).unwrap();
     let result = gpu_pass(64, 1 << 20, &[1.0, 2.0]);
@@ -347,7 +347,7 @@ fn another_model_is_refused_and_both_are_named() {
     let (_keep, path) = folder();
     drop(Journal::begin(&path, &made(), start("a")).unwrap());
     let a100 = Some(("NVIDIA A100".into(), "GPU-1".into(), 13000));
-    let now = Made { device: a100, ..made() };
+    let now = RunIdentity { device: a100, ..made() };
     let refused = Journal::resume(&path, &now, start("b")).unwrap_err();
     assert_eq!(refused.code, ExitCode::NotPossible);
     let said = "it began on NVIDIA H200, and this is NVIDIA A100; resume it on NVIDIA H200";
@@ -497,7 +497,8 @@ fn with_rows() -> (Vec<u8>, BTreeMap<(usize, usize), ConfigurationResult>) {
     journal.done(0).unwrap();
     (0..30).for_each(|n| write(&mut journal, (1, n), 1500.0, "GPU-1"));
     drop(journal);
-    let moved = Made { device: Some(("NVIDIA H200".into(), "GPU-2".into(), 13000)), ..made() };
+    let moved =
+        RunIdentity { device: Some(("NVIDIA H200".into(), "GPU-2".into(), 13000)), ..made() };
     let mut journal = Journal::resume(&path, &moved, start("b")).unwrap().0;
     (0..50).for_each(|n| write(&mut journal, (1, n), 2000.0, "GPU-2"));
     journal.whole().unwrap();

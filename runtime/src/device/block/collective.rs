@@ -44,7 +44,7 @@ pub unsafe fn reduce<T: Shuffle + SharedElement>(
     scratch: Shared<T>,
     combine: impl Fn(T, T) -> T,
 ) -> T {
-    let place = Place::of_thread();
+    let place = ThreadPosition::of_thread();
     let own = place.reduce(value, place.lanes, &combine);
     if place.lane == 0 {
         // SAFETY: there is an element for each warp, and only this thread writes it.
@@ -92,7 +92,7 @@ pub unsafe fn inclusive_scan<T: Shuffle + SharedElement>(
     scratch: Shared<T>,
     combine: impl Fn(T, T) -> T,
 ) -> T {
-    let place = Place::of_thread();
+    let place = ThreadPosition::of_thread();
     let in_warp = place.scan(value, &combine);
     // SAFETY: the caller keeps the contract.
     match unsafe { place.before_warp(in_warp, scratch, &combine) } {
@@ -124,7 +124,7 @@ pub unsafe fn exclusive_scan<T: Shuffle + SharedElement>(
     scratch: Shared<T>,
     combine: impl Fn(T, T) -> T,
 ) -> T {
-    let place = Place::of_thread();
+    let place = ThreadPosition::of_thread();
     let in_warp = place.scan(value, &combine);
     let below = warp::lanes(place.members).shuffle_up(in_warp, 1);
     // SAFETY: the caller keeps the contract.
@@ -203,7 +203,7 @@ pub unsafe fn exclusive_sum<T: Reduce + SharedElement>(value: T, scratch: Shared
 
 /// The position of a thread in a block. Its last warp may lack lanes.
 #[derive(Clone, Copy)]
-struct Place {
+struct ThreadPosition {
     lane: u32,
     warp: u32,
     /// Warps of the block.
@@ -213,7 +213,7 @@ struct Place {
     members: u32,
 }
 
-impl Place {
+impl ThreadPosition {
     #[inline(always)]
     fn of_thread() -> Self {
         let threads = block::dim_x() * block::dim_y() * block::dim_z();
