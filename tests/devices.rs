@@ -79,8 +79,8 @@ fn processes(run: &Path) -> BTreeMap<String, Vec<(SystemTime, SystemTime)>> {
     all
 }
 
-/// The last samples of every process that takes times: the ones that count, of which a device has
-/// one at a time.
+/// The last samples of every process that takes times. Only these count, and a device takes one at
+/// a time.
 fn measured(timeline: &[Happening]) -> Vec<Happening> {
     let last = |all: Vec<&Happening>| {
         all[all.len().saturating_sub(24)..].iter().map(|&h| h.clone()).collect::<Vec<_>>()

@@ -49,7 +49,8 @@ fn a_filter_narrows_a_run_and_a_check_and_the_comparison_with_a_baseline() {
     let part = ["-E", "series(gather) & !axis(stride > 1)", "--baseline", "all"];
     let outcome = packed.tool(&[&part[..], &json].concat()).run().exits_with(0);
     assert_eq!(measured(&outcome), 1);
-    // What the filter leaves out is not missing; the rest of a whole series would be.
+    // Configurations that the filter leaves out are not missing; the rest of a whole series would
+    // be.
     let [.., run] = &packed.runs()[..] else { panic!("two runs") };
     assert_eq!(Packed::document(run)["comparison"]["vanished"], serde_json::json!([]));
     let check = ["check", "--package", "vector", "-E", "axis(block == 128)"];

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::support::{Tool, Workspace, script};
 use insta::assert_snapshot;
 
-/// A driver whose initialisation returns `code`, in a folder for `LD_LIBRARY_PATH`.
+/// A driver that returns `code` from its initialisation, in a folder for `LD_LIBRARY_PATH`.
 fn driver_that_returns(code: u32) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let source = folder.path().join("driver.rs");

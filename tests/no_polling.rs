@@ -224,7 +224,7 @@ fn switches(process: u32) -> u64 {
 const MOST: u64 = 3;
 
 /// Waits until no process of `processes`, at least `count` of them, got a processor for a second. A
-/// process that is still getting ready is checked again; one that polls never passes.
+/// process that is still getting ready is checked again; a process that polls never passes.
 fn all_come_to_rest(child: &mut Child, count: usize, processes: impl Fn() -> Vec<u32>) {
     let mut seen = Vec::new();
     for _ in 0..60 {

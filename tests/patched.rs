@@ -1,4 +1,5 @@
-//! Counters of patched instructions on a fake GPU, at configurations whose lanes diverge or not.
+//! Counters of patched instructions on a fake GPU, at configurations with and without divergent
+//! lanes.
 
 use std::fs;
 

@@ -70,7 +70,7 @@ fn the_emulated_driver_gives_the_same_launches_without_times() {
 const MOVES: [&str; 7] =
     ["run", "--package", "ranges", "ranges::kernels::moves", "--repeat", "1", "--no-config"];
 
-/// The work of a timeline: what it is, its stream, and whether it has times and a call.
+/// The work of a timeline: its kind, its stream, and whether it has times and a call.
 fn told_work(timeline: &Value) -> Vec<(String, u64, bool, Option<u64>)> {
     let work = timeline["work"].as_array().unwrap_or_else(|| panic!("no work in {timeline:#}"));
     let told = |work: &Value| {
@@ -99,7 +99,7 @@ fn a_closure_has_a_timeline_with_its_copies_fills_and_calls() {
     let functions: Vec<&Value> = calls.iter().map(|call| &call["function"]).collect();
     let [upload, download] = ["cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2"];
     assert_eq!(functions, ["cuMemsetD8Async", "cuLaunchKernel", upload, download]);
-    // The fake device is idle for 800 ns before each piece, and works 500 ns for what moves.
+    // The fake device is idle for 800 ns before each piece, and works 500 ns for a copy or a fill.
     let times = |work: &Value| {
         let time = |key: &str| work["time"][key].as_u64().expect("a time");
         (time("start_ns"), time("end_ns"))
@@ -284,7 +284,7 @@ fn each_launch(series: &str) -> Vec<String> {
     fixed.map(|argument| (*argument).to_owned()).collect()
 }
 
-/// The parts of the first configuration of [`each_launch`]: what each is of, [`STORED`], and
+/// The parts of the first configuration of [`each_launch`]: the subject of each, [`STORED`], and
 /// whether it has [`RATIO`].
 fn parts(gpu: Option<&FakeGpu>, series: &str) -> Vec<(String, f64, bool)> {
     let arguments = each_launch(series);

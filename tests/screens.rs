@@ -21,7 +21,8 @@ pub fn is_shown(command: &str, outcome: &Outcome) {
     assert_eq!(without_run(&page[begin..end]), without_run(&screen), "UPDATE_SCREENS=1 writes it");
 }
 
-/// `text` without what differs from run to run: how long a comparison took, and names of runs.
+/// `text` without the parts that differ from run to run: how long a comparison took, and names of
+/// runs.
 fn without_run(text: &str) -> String {
     let kept = |line: &str| match line.split_once(':') {
         Some(("Regression", _)) => line.rsplit_once("; ").map(|(said, _)| said.to_owned()),

@@ -291,7 +291,7 @@ fn merge(packed: &Packed, arguments: &[&str]) -> Outcome {
     packed.other(&[&["merge"], arguments].concat()).run()
 }
 
-/// The contents of the merged or undivided run, without those that differ from run to run.
+/// The contents of the merged or undivided run, without the parts that differ from run to run.
 fn document(packed: &Packed) -> (Value, Value) {
     let run = packed.runs().pop().unwrap();
     let mut document = Packed::document(&run);

@@ -165,7 +165,7 @@ impl Side {
         grown_limit(baseline.estimate.as_ref()?, self.estimate.as_ref()?)
     }
 
-    /// That both sides of `metric` are exact, or both noisy, and estimated alike.
+    /// That both sides of `metric` are exact, or both noisy, and estimated by the same method.
     ///
     /// # Errors
     /// Which is what, for people.

@@ -182,8 +182,8 @@ struct SourcePairs<'r> {
     matched: Vec<(SourceLine<'r>, SourceLine<'r>)>,
 }
 
-/// The known lines of all files side by side: those of the kernel, or all if none of them changed,
-/// since then a change elsewhere, such as of an index function, is what changed the kernel.
+/// The known lines of all files side by side: the lines of the kernel, or all lines if none of
+/// those changed. Then a change elsewhere, such as in an index function, changed the kernel.
 fn source_pairs<'r>(
     (old, old_sources): (&'r CountedCode, &Sources),
     (new, new_sources): (&'r CountedCode, &Sources),

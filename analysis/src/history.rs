@@ -209,7 +209,7 @@ fn point(runs: &[(&Entry, &Value)], class: Class) -> Option<Point> {
 }
 
 /// The changes of `timeline`: every difference of an exact metric, and every new level of a noisy
-/// one that is farther from the previous one than [`MINIMUM_PERCENT`].
+/// metric that differs from the previous level by more than [`MINIMUM_PERCENT`].
 fn changes(timeline: &Timeline, permutations: Permutations) -> Vec<Change> {
     let values: Vec<f64> = timeline.points.iter().map(|point| point.value).collect();
     if timeline.class == Class::Exact {

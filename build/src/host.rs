@@ -96,8 +96,8 @@ pub fn as_far_as_known(metadata: &Metadata, options: CargoRequest) -> Result<Car
 pub struct HostBuild {
     /// The harnesses.
     pub harnesses: Vec<Harness>,
-    /// The active features of each library of the workspace, by package: those that a dependent
-    /// activates are among them.
+    /// The active features of each library of the workspace, by package, including features that a
+    /// dependent activates.
     pub features: BTreeMap<String, Vec<String>>,
 }
 

@@ -50,7 +50,8 @@ pub fn main() -> ExitCode {
             }
             ExitCode::from(128 + signal)
         }
-        // A run that saw the signal reports it; the signal does not undo one that had ended before.
+        // A run that saw the signal reports it; the signal does not undo a run that had already
+        // ended.
         (Some(signal), Ok(_)) if on_signal != OnSignal::Reports => ExitCode::from(128 + signal),
         _ => end(&outcome),
     }

@@ -113,7 +113,7 @@ fn written(report: &dyn Report, run: &Run) -> String {
     String::from_utf8(out).expect("reports are text")
 }
 
-/// What acts somewhere, a piece a line.
+/// Texts that act somewhere, one a line.
 const PIECES: &str = r#"
 ::error::x
 ##[error]
@@ -171,7 +171,7 @@ word
 const CHARACTERS: &str =
     "\r\n\t \u{0}\u{7f}\u{9b}\u{202e}\u{2066}\u{2028}\u{fffe}\u{ffff}\u{10ffff}";
 
-/// Text of what matters to some destination, and of anything else.
+/// Text with pieces that act in some destination, and with any others.
 fn hostile() -> impl Strategy<Value = String> {
     let pieces = PIECES.lines().filter(|piece| !piece.is_empty());
     let pieces = pieces.map(|piece| piece.replace("ESC", "\u{1b}"));
@@ -192,7 +192,7 @@ fn hostile_texts() -> impl Strategy<Value = BTreeMap<String, String>> {
     })
 }
 
-/// What steers a terminal or is a command of a CI runner.
+/// Text that steers a terminal or is a command of a CI runner.
 fn acting(text: &str) -> Option<String> {
     let steers = |c: char| {
         c.is_control() && c != '\n' && c != '\t'
@@ -203,7 +203,7 @@ fn acting(text: &str) -> Option<String> {
     line.or_else(|| text.chars().find(|&c| steers(c)).map(|c| format!("{c:?}")))
 }
 
-/// What hides all that follows it: a style that is never ours.
+/// Text that hides all that follows it: a style that is never ours.
 const HIDDEN: &str = "\u{1b}[8m";
 
 /// `text` without the colours that a table may use.
@@ -250,8 +250,8 @@ fn structure(markdown: &str) -> Vec<String> {
     Parser::new_ext(markdown, Options::all()).filter_map(told).collect()
 }
 
-/// The tags of an HTML page with the names of their attributes, but for `open`, which says what is
-/// unfolded; what its style and its script hold is ours.
+/// The tags of an HTML page with the names of their attributes, but for `open`, which marks the
+/// unfolded parts. The contents of its style and script are ours.
 fn tags(html: &str) -> Vec<String> {
     let (mut all, mut rest) = (Vec::new(), html);
     while let Some((_, after)) = rest.split_once('<') {
@@ -269,7 +269,7 @@ fn tags(html: &str) -> Vec<String> {
     all
 }
 
-/// What GitHub makes a link of in text that no parser of Markdown does.
+/// Text that GitHub turns into a link, unlike parsers of Markdown.
 fn links(markdown: &str) -> Option<&str> {
     let word = |c: char| c.is_ascii_alphanumeric();
     let after = |mark: &str| {

@@ -195,7 +195,7 @@ impl Chips {
     }
 }
 
-/// The chips of this version, and those that an available CUPTI adds.
+/// The chips of this version, and the chips that an available CUPTI adds.
 ///
 /// # Errors
 /// As [`cupti::ask`].

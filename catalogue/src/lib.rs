@@ -1,5 +1,5 @@
-//! What users select by name: the counters of each chip, sections and sets of metrics, and rules of
-//! advice.
+//! Things that users select by name: the counters of each chip, sections and sets of metrics, and
+//! rules of advice.
 //!
 //! Ours are files of this package; a workspace adds its own below `.config/gpuprof`. A part of
 //! `cargo-gpuprof`, without a stable API.

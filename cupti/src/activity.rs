@@ -2,9 +2,9 @@
 //!
 //! Input: the possible locations of CUPTI, and the work of this process while an
 //! [`ActivityRecorder`] lives. Output: start and end of each piece of work in nanoseconds of one
-//! clock, with its stream, whoever launched it; and on request the calls that queued it. The device
-//! takes both times, so they hold neither launch latency nor the work of CUDA events around a
-//! kernel.
+//! clock, with its stream, no matter which code launched it; and on request the calls that queued
+//! it. The device takes both times, so they hold neither launch latency nor the work of CUDA events
+//! around a kernel.
 //!
 //! No privilege is needed, unlike for counters. While another tool holds CUPTI (Nsight Systems, a
 //! debugger), the recorder cannot begin.
@@ -142,7 +142,7 @@ pub struct KernelActivity {
     pub graph: Option<(u32, u64)>,
 }
 
-/// A CUPTI with activity records. Of what counters need, nothing is opened.
+/// A CUPTI with activity records. Nothing for counters is opened.
 #[derive(Clone, Copy)]
 pub struct ActivityApi {
     functions: Functions,
@@ -238,8 +238,8 @@ impl ActivityRecorder {
         std::mem::take(&mut recorded().migrations)
     }
 
-    /// The work recorded since the last call, in the order of its starts: all that was synchronised
-    /// with, and what else is known by now.
+    /// The work recorded since the last call, in the order of its starts: all work that was
+    /// synchronised with, and any other known work.
     ///
     /// # Errors
     /// Whatever CUPTI answers.
@@ -355,7 +355,7 @@ impl Functions {
     }
 }
 
-/// The records that CUPTI has delivered; its callbacks get no data of ours.
+/// The records that CUPTI has delivered. Its callbacks have no user data, so this is a static.
 static RECORDED: Mutex<Recorded> = Mutex::new(Recorded::NOTHING);
 
 struct Recorded {
@@ -453,7 +453,7 @@ macro_rules! field {
     }};
 }
 
-/// The work in a record, whose structs have these fields by the same names.
+/// The work in a record. All structs of records have these fields by the same names.
 macro_rules! activity {
     ($record:ident, $struct:ident, $work:expr) => {
         Activity {
@@ -606,7 +606,7 @@ mod tests {
                 MIGRATION => 80,
                 _ => 40,
             };
-            // SAFETY: a record of CUPTI's whose name is one of this process.
+            // SAFETY: a record of CUPTI's, with a name in this process.
             unsafe { recorded.read(bytes[at..].as_ptr().cast()) };
             at += size;
         }
@@ -641,7 +641,8 @@ mod tests {
 
     #[test]
     fn copies_fills_and_calls_are_read() {
-        // A copy's byte of its own kind comes before those of its source and destination.
+        // The byte for the kind of a copy precedes the bytes for the kinds of its source and
+        // destination.
         let copied = DeviceWork::Copy { from: 2, to: 3, bytes: 4096 };
         for (kind, work) in [(COPY, copied), (FILL, DeviceWork::Fill { bytes: 4096 })] {
             let mut fields = vec![(8, 4096), (16, 1_000), (24, 1_992)];

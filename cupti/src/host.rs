@@ -109,7 +109,7 @@ impl HostApi {
     }
 }
 
-/// What collects the counters, which decides the metrics that a chip has.
+/// The collector of the counters, which decides the metrics that a chip has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Profiler {
     /// The range profiler.

@@ -28,7 +28,7 @@ pub struct SassCount {
     pub function: String,
     /// The offset of the instruction in the function, in bytes.
     pub offset: u64,
-    /// The position of the metric among those that were asked for.
+    /// The position of the metric among the requested ones.
     pub metric: usize,
     /// The value.
     pub value: u64,
@@ -47,7 +47,7 @@ pub struct SassCounting {
 }
 
 impl SassCounting {
-    /// Begins to count `metrics`, of which those that the chip does not have are left out.
+    /// Begins to count those of `metrics` that the chip has.
     ///
     /// # Errors
     /// CUPTI's; [`TargetError::ForeignContext`].
@@ -160,7 +160,7 @@ impl SassCounting {
         Ok(data.iter().filter_map(|data| self.count(data, instances)).collect())
     }
 
-    /// The count in `data`, whose name becomes ours.
+    /// The count in `data`, under our name.
     fn count(&self, data: &sys::CUpti_SassMetrics_Data, instances: usize) -> Option<SassCount> {
         if data.functionName.is_null() {
             return None;

@@ -35,7 +35,7 @@ fn ptx(name: &str, target: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// What nvcc puts in front of fatbins.
+/// The structure that nvcc puts in front of fatbins.
 #[repr(C)]
 struct Wrapper {
     magic: u32,

@@ -36,7 +36,7 @@ fn a_load_that_a_compare_and_swap_checks_is_no_race() {
     let out = bench.upload(&[0_u32]);
     bench.launch("maximum", 4, 64, &[&out]);
     assert_eq!(bench.download(out, 1, u32::from_le_bytes), [63]);
-    // What nothing checks races.
+    // Unchecked accesses race.
     let unchecked = GUESS.replace("%r2, [%rd2], %r3, %r4", "%r2, [%rd2], 0, %r4");
     let unchecked = unchecked.replace("@%p1 bra AGAIN;", "");
     let mut bench = Bench::new(&unchecked);
@@ -331,7 +331,7 @@ fn sound_kernels_are_not_blamed() {
 
 #[test]
 fn the_other_side_of_a_race_is_never_the_thread_itself() {
-    // All lanes read what one of them wrote.
+    // All lanes read the write of one of them.
     let shared_read = "setp.eq.u32 %p2, %r1, 0;\n@%p2 st.global.u32 [%rd2], 7;\n\
                        setp.gt.u32 %p1, %r1, 31; @%p1 bra END;\nld.global.u32 %r3, [%rd2];\nEND:";
     let found = wrong_in_arms(shared_read, "").expect("a race");

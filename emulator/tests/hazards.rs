@@ -92,7 +92,7 @@ fn a_barrier_of_some_warps_orders_only_those_that_wait_at_it() {
     );
     assert!(wrong(&producer, 64).expect("a race").starts_with("race"));
     right(&producer.replace("bar.arrive", "bar.sync"), 64);
-    // The consumer waits for what the producer wrote before it arrived.
+    // The consumer waits for the writes of the producer before its arrival.
     let sound = "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra P;\nbar.sync 1, 64;\nxor.b32 %r4, %r2, 128;\n\
                  ld.shared.b32 %r5, [%r4]; bar.arrive 2, 64;\nbra E;\nP: st.shared.b32 [%r2], %r1;\n\
                  bar.arrive 1, 64;\nbar.sync 2, 64;\nst.shared.b32 [%r2], %r2;\nE:";
@@ -254,7 +254,7 @@ fn atomics_race_with_plain_accesses_alone() {
         ),
         "{found}"
     );
-    // Updates of several warps hide neither what comes after them nor what came before.
+    // Updates of several warps hide neither later accesses nor earlier ones.
     let adds = add.repeat(3);
     let store = "setp.ne.u32 %p1, %r1, 70; @!%p1 st.shared.b32 [a+16], %r1;\n";
     right(&format!("{zero}{adds}bar.sync 0;\n{store}bar.sync 0;\n{adds}"), 96);

@@ -2,10 +2,10 @@
 
 use crate::common::Bench;
 
-/// Each lane loads a neighbouring word at line 3 and one of a sector of its own at line 4, and
-/// stores to every 32nd word of shared memory at line 5. All update one word
-/// at line 6, where 7 of 32 lanes branch; the others store to local memory and load from it by a
-/// generic address at line 7, and compute with doubles.
+/// Each lane loads a neighbouring word at line 3 and one in a separate sector at line 4, and stores
+/// to every 32nd word of shared memory at line 5. All update one word at line 6, where 7 of 32
+/// lanes branch; the others store to local memory and load from it by a generic address at line 7,
+/// and compute with doubles.
 const PTX: &str = r#"
 .version 7.0
 .target sm_80

@@ -70,7 +70,7 @@ pub fn plan(
     unmatched::check_conditions(&all, &selection.filters)?;
     let all = overridden(all, selection)?;
     let planned = expanded(&all, selection);
-    // A mistaken clause is a better reason than what follows from it.
+    // A mistaken clause is a better reason than its consequences.
     let used: Vec<&SeriesDescription> = match &planned {
         Ok(planned) if !planned.is_empty() => planned.iter().map(|it| &it.series).collect(),
         _ => all.iter().map(|taken| &taken.series).collect(),

@@ -2,7 +2,7 @@
 //!
 //! Input: a cubin that was compiled from PTX with lines (`.loc`). Output: the line of the PTX from
 //! which each instruction comes, by the table that ptxas writes (`.nv_debug_line_sass`). It is a
-//! line program of DWARF 2; the sections that it is about stand in its relocations.
+//! line program of DWARF 2; its relocations name the described sections.
 
 use std::collections::{BTreeMap, HashMap};
 

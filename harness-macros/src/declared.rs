@@ -1,4 +1,4 @@
-//! What a block of declared kernels says: where they live, their names, types and statics.
+//! The contents of a block of declared kernels: their files, names, types and statics.
 
 mod block;
 mod define;

@@ -151,9 +151,9 @@ fn cooperative(value: &Expr, gp: &TokenStream, k: &Ident) -> TokenStream {
     quote_spanned!(inner(value)=> #k.cooperative(#checked);)
 }
 
-/// The axes of types that Rust knows, and the names of those that `statements` use as words. A
-/// template of CUDA C++ also takes types of its file, which no argument can contain: they are
-/// types in Rust only if the annotation uses them as such.
+/// The axes of types that Rust knows, and the names of the axes that `statements` use as words. A
+/// template of CUDA C++ also takes types of its file, which no argument can contain: they are types
+/// in Rust only if the annotation uses them as such.
 fn known_types(kernel: &Kernel, statements: &TokenStream) -> (Vec<TypeAxis>, Vec<Ident>) {
     let (mut known, mut words) = (Vec::new(), Vec::new());
     for axis in &kernel.space.types {

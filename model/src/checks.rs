@@ -1,7 +1,7 @@
 //! The checks of the emulated driver, as users select them.
 //!
 //! Input: `all`, `none`, or names, on the command line separated by commas. Output: a typed
-//! selection; its text is the one that the driver reads.
+//! selection, with a text that the driver reads.
 
 use std::fmt;
 use std::str::FromStr;
@@ -107,7 +107,7 @@ impl fmt::Display for Checks {
     }
 }
 
-/// Follows the checks of a launch whose races were looked for in part.
+/// Follows the checks of a launch if its races were looked for in part.
 const IN_PART: &str =
     "; races in a part of global memory alone, since the kernel accesses more than is recorded";
 
@@ -115,7 +115,7 @@ const IN_PART: &str =
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CheckRecord {
-    /// Whether reads of what no thread has written were looked for.
+    /// Whether reads of unwritten memory were checked.
     pub init: bool,
     /// Whether races were looked for.
     pub race: bool,

@@ -24,8 +24,8 @@ impl Middle {
     ///
     /// The difference of two readings of a clock is the duration plus the difference of two phases,
     /// so if the phases are random, readings of a duration of 1,000 ns are 992 and 1,024 ns, with a
-    /// mean of 1,000. Of samples that scatter by less than a step this is the mean, and of others
-    /// nearly the median, which wild samples do not move. It is an estimate of location by Huber
+    /// mean of 1,000. For samples that scatter by less than a step this is the mean. For others it
+    /// is nearly the median, which outliers do not move. It is an estimate of location by Huber
     /// (*Annals of Mathematical Statistics* 35, 1964).
     pub fn of(samples: &[f64], step: f64) -> Option<Self> {
         let start = median(samples)?;

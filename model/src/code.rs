@@ -1,4 +1,4 @@
-//! The code of kernels line by line: what it executed, and what that cost.
+//! The code of kernels line by line, with its executions and their cost.
 //!
 //! Input: the PTX lines of a kernel with their places in the source, and the counts of each.
 //! Output: the same by line of the source, and the lines with the most of a count. The counts of

@@ -86,7 +86,7 @@ pub struct Sensitivity {
     /// How many times this was simulated, from the recorded processes; 0 if it was computed from
     /// the scatter of a stored baseline, and holds if the machine has not changed since.
     pub simulated: u32,
-    /// The configurations whose processes were recorded.
+    /// The configurations with recorded processes.
     pub configurations: usize,
 }
 

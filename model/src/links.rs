@@ -1,6 +1,6 @@
 //! The links of a device to the host and to other GPUs.
 //!
-//! Input: what NVML and the driver report. Output: facts of the run document, which the metrics
+//! Input: the reports of NVML and the driver. Output: facts of the run document, which the metrics
 //! `nvlink__…`, `device__pcie_…` and others and a note of the report are made of.
 
 use serde::{Deserialize, Serialize};

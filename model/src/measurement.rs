@@ -104,7 +104,7 @@ pub struct LaunchRecord {
 pub struct Timing {
     /// Every sample, in nanoseconds, in the order taken.
     pub samples_ns: Vec<f64>,
-    /// What timed them.
+    /// The timer.
     #[serde(default)]
     pub timer: Timer,
     /// Why the device's own times are unknown, if CUDA events timed the samples; none in older
@@ -139,12 +139,12 @@ pub struct Timing {
 }
 
 crate::words! {
-    /// What timed the samples.
+    /// The timer of the samples.
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum Timer = Events {
         /// CUDA events around the launches, which add some 2 µs.
         Events = "events",
-        /// The device, whose start and end of the work CUPTI records.
+        /// The device: CUPTI records the start and end of the work.
         Device = "device",
     }
 }
@@ -331,7 +331,7 @@ pub struct PassResult {
     /// One call of the closure; none of a single launch, or if nothing observed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
-    /// What moved of managed memory in that call; none if it was not requested.
+    /// The migrations of managed memory in that call; none if they were not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unified_memory: Option<UnifiedMemory>,
     /// Exact counters by name, summed over the launches.

@@ -25,7 +25,7 @@ pub enum Notice {
     Goes,
     /// It works on the configuration at this position of its request.
     At(u8),
-    /// It works on all of its configurations, or on one whose position has no byte.
+    /// It works on all of its configurations, or on one with a position that has no byte.
     AtAll,
 }
 

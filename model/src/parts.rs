@@ -17,7 +17,7 @@ pub enum Part {
     Kernel(String),
     /// The launch at this position among those of the range, from 0.
     Launch(usize),
-    /// The named range with the names of those that it lies in: `backward/weights`.
+    /// The named range, after the names of the ranges around it: `backward/weights`.
     Range(String),
 }
 

@@ -112,12 +112,12 @@ pub struct KernelCode {
     pub ptx: PathBuf,
 }
 
-/// What a pass finds at each machine instruction. CUPTI allows one of them in a process, and no
-/// other collector next to it.
+/// The data that a pass collects at each machine instruction. CUPTI allows one of them in a
+/// process, and no other collector next to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceCollector {
-    /// How often warps and threads executed it, and what its accesses cost.
+    /// How often warps and threads executed it, and the cost of its accesses.
     Counts,
     /// The bank conflicts of all of them, as counters.
     Conflicts,
@@ -141,7 +141,8 @@ pub struct SourceRequest {
 pub struct OverTimeRequest {
     /// CUPTI's library or its folder.
     pub cupti: PathBuf,
-    /// The counters; those that the chip does not sample together with earlier ones are left out.
+    /// The counters. A counter that the chip does not sample together with earlier ones is left
+    /// out.
     pub counters: Vec<SampledCounter>,
 }
 
@@ -229,7 +230,7 @@ crate::words! {
 }
 
 crate::words! {
-    /// What the counters of a series function are of.
+    /// The extent of the counters of a series function.
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum CounterRange = Auto {
         /// The closure if it launches several kernels or a graph, else its launch.
@@ -306,7 +307,7 @@ pub struct MeasureRequest {
     /// launches.
     #[serde(default)]
     pub cupti: Option<PathBuf>,
-    /// What the counters of a series function are of.
+    /// The extent of the counters of a series function.
     #[serde(default)]
     pub range: CounterRange,
     /// The NVTX ranges that are collected, of a series function.
@@ -327,7 +328,7 @@ pub struct MeasureRequest {
     /// Whether to report the links of the device.
     #[serde(default)]
     pub links: bool,
-    /// Whether to record what moves of managed memory.
+    /// Whether to record the migrations of managed memory.
     #[serde(default)]
     pub unified_memory: bool,
     /// The attributes of the device to report in addition to the default ones, by their names after

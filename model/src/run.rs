@@ -100,14 +100,14 @@ pub struct Provenance {
     /// What happened to the clocks.
     #[serde(deserialize_with = "word_or_default")]
     pub clock_control: ClockControl,
-    /// What timed the samples: CUDA events if they timed any of them. None on the emulated driver,
-    /// and in older documents, whose timer was CUDA events.
+    /// The timer of the samples: CUDA events if they timed any of them. None on the emulated
+    /// driver, and in older documents: their timer was CUDA events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer: Option<Timer>,
     /// How the hardware counters were collected; none if none were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_mode: Option<Replay>,
-    /// What the counters of series functions are of, if `--range` said so.
+    /// The extent of the counters of series functions, if `--range` gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter_range: Option<CounterRange>,
     /// Which NVTX ranges of series functions were measured, if `--nvtx` said so.
@@ -191,7 +191,7 @@ impl Provenance {
         }
     }
 
-    /// Takes note of what timed the samples of `timing`.
+    /// Takes note of the timer of `timing`.
     pub fn note_timer(&mut self, timing: &Timing) {
         self.timer = match self.timer {
             Some(Timer::Events) => Some(Timer::Events),
@@ -515,7 +515,7 @@ impl ConfigurationResult {
 }
 
 impl Run {
-    /// Takes note of what timed its samples.
+    /// Takes note of the timer of its samples.
     pub fn note_timers(&mut self) {
         let rows = self.series.iter().flat_map(|series| &series.configurations);
         rows.flat_map(|row| &row.timings).for_each(|timing| self.provenance.note_timer(timing));

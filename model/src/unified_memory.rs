@@ -1,4 +1,4 @@
-//! What the driver moves of managed memory (CUDA's unified memory) in one call of a closure.
+//! The driver's migrations of managed memory (CUDA's unified memory) in one call of a closure.
 
 use serde::{Deserialize, Serialize};
 

@@ -177,8 +177,8 @@ fn show<'c>(viewed: &SeriesView<'_>, columns: impl Iterator<Item = &'c mut Colum
     }
 }
 
-/// The metrics that `view` shows of `series`. Where columns are left out, the one that decides is
-/// not: it comes first.
+/// The metrics that `view` shows of `series`. The deciding column comes first, so it is never left
+/// out.
 fn ordered_names(series: &SeriesResult, view: &View) -> Vec<String> {
     let mut names = metric_names(series, view);
     let headline = view.headline(series);
@@ -189,7 +189,7 @@ fn ordered_names(series: &SeriesResult, view: &View) -> Vec<String> {
     names
 }
 
-/// The metric next to which the baseline's values are: the one that decides, or else the first of
+/// The metric next to which the baseline's values are: the deciding metric, or else the first of
 /// `names` that was compared.
 fn compared_metric<'n>(
     series: &SeriesResult,

@@ -109,7 +109,7 @@ fn line_of(change: &Change, sign: &str) -> Line {
     Line { outcome: change.outcome, subject: format!("{configuration}  {}", change.metric), text }
 }
 
-/// What a quick run is.
+/// The explanation of a quick run.
 const QUICK: &str = "one process and few samples a configuration; nothing is judged or compared";
 
 /// What is to be said of the run as a whole, and of its comparison: label and text.

@@ -72,7 +72,7 @@ fn lines(run: &Run, change: &CodeChange, width: Option<u16>, paint: Paint) -> Ve
 
 /// Values before and after.
 pub(crate) struct Table {
-    /// What has them.
+    /// The owners of the values.
     pub(crate) title: &'static str,
     /// Names with both values.
     pub(crate) rows: Vec<(String, String, String)>,
@@ -155,7 +155,7 @@ impl Text<'_> {
         if self.offsets { format!("{:x}", line.0) } else { line.0.to_string() }
     }
 
-    /// What the numbers are.
+    /// The meaning of the numbers.
     pub(crate) fn numbers(&self) -> &'static str {
         if self.offsets { "offset" } else { "line" }
     }

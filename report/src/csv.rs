@@ -19,7 +19,7 @@
 //!   samples.
 //! * A metric has a row if it has a value, or if it is a column of its series: then `value` is
 //!   empty and `reason` says why. Other unavailable metrics have no row.
-//! * A text that a spreadsheet would take for a formula gets an apostrophe in front: one that
+//! * A text that a spreadsheet would take for a formula gets an apostrophe in front: a text that
 //!   begins with `=`, `+`, `-`, `@`, a tab or a line break and is not a number.
 //! * A configuration that did not finish has a row for each column, with its `status` and `reason`;
 //!   one row with an empty `metric` where the series has no columns.

@@ -16,7 +16,7 @@ const FORMULA: [char; 12] =
 /// `@`.
 const APART: &str = "&#8203;";
 
-/// A text cell of CSV: an apostrophe precedes one that a spreadsheet would take for a formula,
+/// A text cell of CSV. An apostrophe precedes a text that a spreadsheet would take for a formula,
 /// unless all of it is a number. The writer adds quotes.
 pub(super) fn csv(text: &str) -> String {
     let mut text = printable(text);

@@ -98,7 +98,7 @@ pub struct ConfigurationFinished<'r> {
     /// The largest error that it found, in units of the tolerance, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_error: Option<f64>,
-    /// What it compared, and how closely.
+    /// The compared data, and the tolerance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<&'r Verification>,
     /// Why a comparison that found no difference verified nothing.

@@ -24,7 +24,7 @@ use super::number::Scale;
 /// Nothing but a rule under the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
-/// The cell of kernels whose launches differ.
+/// The cell of kernels with different launches.
 const VARIES: &str = "varies";
 
 /// The columns of a table of launches before others.
@@ -54,7 +54,7 @@ impl Room {
     pub(super) const ALL: Self = Self { rows: usize::MAX, configurations: usize::MAX };
 }
 
-/// What a row is of: launches, and their metrics.
+/// The subject of a row: launches, and their metrics.
 struct Row<'r> {
     /// How many launches, or which.
     first: String,
@@ -112,8 +112,8 @@ impl Range {
         all
     }
 
-    /// The `sheet` of these `rows`, which are so called: all in their order, or those that took the
-    /// most time, if there is no room for all; without times, those with the most of the first
+    /// The `sheet` of these `rows` under this name: all in their order. Without room for all, it
+    /// shows the rows that took the most time, or without times the rows with the highest first
     /// metric.
     fn within(
         title: String,

@@ -1,11 +1,10 @@
 //! Markdown: a run as a page, such as the summary of a GitHub job.
 //!
-//! Input: a run. Output: the conclusion of the run; for each series, those that failed first, a
-//! heading, violated thresholds, changes, a table with the best values in bold, a chart, notes, and
-//! the thresholds that hold; then the summary. Long tables are
-//! folded and cut, and series left out, until the page fits GitHub's limit; it says what is
-//! missing. All untrusted text is escaped: a pipe in a threshold or a tag in the tail of a
-//! process's stderr cannot change the page.
+//! Input: a run. Output: the conclusion of the run; for each series, failed ones first, a heading,
+//! violated thresholds, changes, a table with the best values in bold, a chart, notes, and the
+//! thresholds that hold; then the summary. Long tables are folded and cut, and series left out,
+//! until the page fits GitHub's limit; it says what is missing. All untrusted text is escaped: a
+//! pipe in a threshold or a tag in the tail of a process's stderr cannot change the page.
 
 use std::io::{self, Write};
 use std::iter;

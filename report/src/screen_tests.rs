@@ -1,4 +1,4 @@
-//! The lines and columns of what a terminal shows, for generated runs of one and of many series.
+//! The lines and columns on a terminal, for generated runs of one and of many series.
 
 use std::collections::BTreeSet;
 
@@ -39,8 +39,8 @@ const KERNELS: [&str; 15] = [
     "transpose",
 ];
 
-/// Eight blocks of a kernel in 24 processes, whose times `slower` multiplies; samples drift, and
-/// one of each process is an outlier.
+/// Eight blocks of a kernel in 24 processes, with times that `slower` multiplies; samples drift,
+/// and one of each process is an outlier.
 fn rows(kernel: u64, side: u64, slower: impl Fn(u64) -> f64) -> Vec<ConfigurationResult> {
     let row = |at: u64| {
         let noise = |round: u64| ((round * 37 + side * 11 + at * 5) % 25) as f64;

@@ -45,7 +45,7 @@ pub struct Summary {
     /// The checks of the emulated driver that are off.
     #[serde(skip)]
     pub not_checked: Option<String>,
-    /// Rows whose verification says nothing, since it accepts anything or compares nothing.
+    /// Rows with a void verification, which accepts anything or compares nothing.
     #[serde(skip)]
     pub unverified: usize,
     /// Finished rows without a reference.

@@ -31,7 +31,7 @@ const MOST_NOTES: usize = 10;
 /// The most rows of a kernel on several chips, unless all are shown.
 const MOST_ROWS_OF_CHIPS: usize = 20;
 
-/// What follows series of which something is left out.
+/// The text after series of which something is left out.
 const LEFT_OUT: &str = "cargo gpuprof report --all shows what is left out here";
 
 /// The report for people.

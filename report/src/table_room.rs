@@ -22,9 +22,9 @@ pub(super) const COLUMNS: u16 = 100;
 pub(super) enum Detail {
     /// Everything.
     All,
-    /// What fits a screen, of a single series.
+    /// As much as fits a screen, of a single series.
     Screen,
-    /// What decides, of one of many series.
+    /// The deciding parts, of one of many series.
     Digest,
 }
 
@@ -250,7 +250,7 @@ impl Blocks {
         room.is_none_or(|room| lines.sum::<usize>() < room + detail.gap() + self.beyond)
     }
 
-    /// The lines of all blocks, and the one that ends the series.
+    /// The lines of all blocks, and the last line of the series.
     fn height(&self, detail: Detail) -> usize {
         let lines = self.blocks.iter().map(|block| block.height(self.columns) + detail.gap());
         (lines.sum::<usize>() + 1 - detail.gap()).saturating_sub(self.beyond)

@@ -1,5 +1,5 @@
-//! The attributes as a user meets them: what compiles, and what the compiler says where it does
-//! not.
+//! The attributes as a user meets them: annotations that compile, and the compiler's errors for
+//! those that do not.
 //!
 //! Input: `tests/ui`, annotations with mistakes and next to each the messages it gets, and
 //! `tests/pass`, annotations that compile, each of which checks what it registered when it runs.
@@ -67,8 +67,8 @@ fn programs(folder: &str) -> Vec<PathBuf> {
     programs
 }
 
-/// What rustc wrote, whatever else changes in this crate and wherever it lies: without the summary
-/// at its end, and without the line in a file of the library.
+/// The output of rustc, independent of other changes in this crate and of its folder: without the
+/// summary at its end, and without the line in a file of the library.
 fn messages(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr).replace(env!("CARGO_MANIFEST_DIR"), "[PACKAGE]");
     let own = text.lines().take_while(|line| !line.starts_with("error: aborting due to"));

@@ -1,7 +1,7 @@
 //! SIGINT, SIGTERM and SIGHUP: the first ends the run and keeps the measurements, the second ends
 //! the process at once. If there is nothing to keep, the first does too: it ends the process of a
-//! command that only reads, and also the compilers of one that builds, like Ctrl-C in a terminal. A
-//! SIGHUP that is ignored, as under `nohup`, stays ignored.
+//! command that only reads. It also ends the compilers of a command that builds, like Ctrl-C in a
+//! terminal. A SIGHUP that is ignored, as under `nohup`, stays ignored.
 //!
 //! Input: signals. Output: the first of them, and a wait that it ends: code that waits for another
 //! event waits here for both. SIGXFSZ, sent at a limit on the size of files, would end the process

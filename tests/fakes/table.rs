@@ -22,7 +22,7 @@ pub struct Counter {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Launch {
-    /// What it is: one of the constants of [`moved`].
+    /// Its kind: one of the constants of [`moved`].
     pub moved: u32,
     /// How many bytes it moved; 0 of a launch.
     pub bytes: u64,

@@ -6,7 +6,7 @@
 
 /// A habit, with its limits.
 pub struct Habit {
-    /// What a writer should do instead, after the name of the habit.
+    /// Advice to the writer, after the name of the habit.
     pub name: &'static str,
     /// Sequences of words, see [`matches_at`].
     patterns: &'static [&'static str],

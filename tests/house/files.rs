@@ -27,7 +27,7 @@ pub fn packages() -> Vec<PathBuf> {
     folders.filter(|it| *it != repository_folder()).collect()
 }
 
-/// What a contributor types, from the repository's root.
+/// The file that a contributor names by a path from the repository's root.
 pub fn path(shown: &str) -> PathBuf {
     repository_folder().join(shown)
 }

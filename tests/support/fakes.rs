@@ -241,7 +241,7 @@ impl FakeGpu {
     pub fn survivors(&self) -> Vec<u32> {
         let mark = self.state.path().display().to_string();
         let ours = |id: &u32| {
-            // A process of another user, or one that is gone, cannot be read.
+            // A process of another user, or a process that is gone, cannot be read.
             let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|entry| entry.ends_with(mark.as_bytes()))
         };

@@ -108,7 +108,8 @@ impl Tool {
             .env("GPUPROF_BACKEND", "emulator")
             // All tests share a target folder: which of them prunes it is not a test's business.
             .env("GPUPROF_KEEP_RUNS", "all")
-            // A new version of the model of time changes no screen of a test but those that set it.
+            // A new version of the model of time changes no screen of a test, except of tests that
+            // set it.
             .env("GPUEMU_ESTIMATE", "0")
             // Whether the machine has these programs is not a test's business either.
             .env("GPUPROF_PTXAS", NO_PTXAS)

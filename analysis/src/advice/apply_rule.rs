@@ -114,7 +114,7 @@ fn speaks<'r>(rule: &'r Rule, read: &[(&'r str, &'r str, Reading)], values: &Bou
     moved.all(|moved| holds(&bound(rule, read, Some(moved))))
 }
 
-/// The first estimate whose inputs have values, within the possible.
+/// The first estimate with values for all inputs, within the possible.
 fn gain(
     rule: &Rule,
     row: &ConfigurationResult,

@@ -35,7 +35,7 @@ pub struct Rule {
     pub remedy: Option<Template>,
     /// Texts after the remedy, for the constructs of a language.
     pub remedy_in: Vec<(Language, Template)>,
-    /// The gain from following it: the first one whose inputs have values.
+    /// The gain from following it: the first one with values for all inputs.
     pub estimates: Vec<Estimate>,
     /// How sure it is.
     pub certainty: Certainty,

@@ -22,7 +22,7 @@ const MOST_COMPARED: usize = 16_000_000;
 /// The most pairs of replaced lines of which words are compared.
 const MOST_ALIKE: usize = 100_000;
 
-/// The least part of the words of two lines, in thousandths, that alike ones have in common.
+/// The least part of the words of two lines, in thousandths, that similar lines have in common.
 const ALIKE: usize = 500;
 
 /// The machine instructions that name an offset of the code.
@@ -133,7 +133,7 @@ pub(super) fn correspondences(
     found
 }
 
-/// The pairs of these lines of two texts that are alike, the most alike first.
+/// The pairs of similar lines of two texts, the most similar first.
 fn alike(
     (before, old): (&[String], &BTreeSet<usize>),
     (after, new): (&[String], &BTreeSet<usize>),

@@ -67,8 +67,8 @@ fn most_grown(
 }
 
 /// The lines of the source of `after`, each with the line of `before` that corresponds to it. A
-/// file that `before` has not is new, or the one that `after` has not, moved. The lines of a file
-/// that both have are left out if a side has no text of it: they may be new.
+/// file that only `after` has is new, unless a file that only `before` has was moved there. The
+/// lines of a file that both have are left out if a side has no text of it: they may be new.
 fn earlier_lines<'r>(
     [before, after]: [&'r ConfigurationResult; 2],
     [old, new]: [&Sources; 2],

@@ -14,7 +14,7 @@ use gpuprof_model::words::Word;
 
 use crate::gate::by_key::ByKey;
 
-/// The word for what the counters of series functions are of.
+/// The word for the extent of the counters of series functions.
 fn counter_range(of: &Provenance) -> &'static str {
     of.counter_range.unwrap_or_default().word()
 }
@@ -159,9 +159,9 @@ pub fn reset(baseline: &Run, run: &Run) -> Option<Mismatch> {
     })
 }
 
-/// That both sides measured other parts of what closures launch (`cuProfilerStart`, `--nvtx`), in
-/// some configurations of `ours`: all of it and a part, or other NVTX ranges; or, which is only
-/// worth knowing, that other numbers of launches are left out.
+/// In some configurations of `ours`, the two sides measured different parts of the launches of
+/// closures (`cuProfilerStart`, `--nvtx`): all and a part, or other NVTX ranges. That they leave
+/// out different numbers of launches is only worth knowing.
 pub fn extent(baseline: &Run, ours: &SeriesResult) -> Option<Mismatch> {
     let both = || common(baseline, ours).filter(|(a, b)| finished(a) && finished(b));
     let differ = |of: &dyn Fn(&ConfigurationResult) -> String| {

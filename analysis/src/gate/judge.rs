@@ -23,7 +23,7 @@
 //! * A value that is `unstable`, since the GPU was slowed down during the measurement, counts as
 //!   noise: if nothing else decides, the verdict is `inconclusive`.
 //! * A limit relative to the baseline has separate rules, in `relative`.
-//! * Configurations whose launch is `invalid` cannot exist on the device and are left out; if that
+//! * Configurations with an `invalid` launch cannot exist on the device and are left out; if that
 //!   leaves nothing, the verdict is `missing`.
 
 mod absolute;

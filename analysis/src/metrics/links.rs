@@ -110,7 +110,7 @@ mod tests {
         for name in ["nvlink__count_physical", "nvlink__peer_access", "device__pcie_width"] {
             assert_eq!(fact(name, &device), Err(reason.clone()), "{name}");
         }
-        // The counters are what they are.
+        // The counters stay unchanged.
         assert_eq!(without("nvlrx__bytes.sum", &device), None);
     }
 }

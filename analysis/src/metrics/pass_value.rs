@@ -126,7 +126,7 @@ fn joules(pass: &PassResult) -> Option<f64> {
     }
 }
 
-/// Whether `passes` measure a part of what their closure launches.
+/// Whether `passes` measure only a part of the launches of their closure.
 fn measure_part(passes: &[PassResult]) -> bool {
     passes.iter().flat_map(|pass| &pass.launches).any(|launch| launch.outside)
 }
@@ -151,7 +151,7 @@ fn energy(passes: &[PassResult]) -> Result<f64, String> {
         .ok_or_else(|| "it was not measured in this run; name it in --metrics".to_owned())
 }
 
-/// What moved of managed memory in one call of the closure.
+/// The migrations of managed memory in one call of the closure.
 fn migrated(name: &str, pass: &PassResult) -> Result<f64, String> {
     let migrations = match &pass.unified_memory {
         Some(UnifiedMemory::Recorded(migrations)) => migrations,

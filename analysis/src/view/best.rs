@@ -55,8 +55,9 @@ pub fn best(configurations: &[ConfigurationResult], metric: &str) -> Option<usiz
     best.map(|(index, _)| index)
 }
 
-/// How many times worse each configuration is than the best: 1 for the best, 1.37 for one that
-/// takes 37 % longer. `None` without a value, and if the quotient does not exist.
+/// How many times worse each configuration is than the best: 1 for the best, 1.37 for a
+/// configuration that takes 37 % longer. `None` without a value, and if the quotient does not
+/// exist.
 pub fn ratios(configurations: &[ConfigurationResult], metric: &str) -> Vec<Option<f64>> {
     let best = best(configurations, metric).and_then(|index| value(&configurations[index], metric));
     let direction = direction(configurations, metric).unwrap_or(Direction::Neither);

@@ -1,8 +1,8 @@
 //! The displayed rows of a long series, unless all are requested.
 //!
 //! Input: a series, the rows that a view would show, and the room for rows. Output: the rows that
-//! matter, in the order of the view: the best, the reference, the worst, those that decided a
-//! threshold, the failed ones, and then the next best. If none is best, the others are equally
+//! matter, in the order of the view: the best, the reference, the worst, the rows that decided a
+//! threshold, the failed rows, and then the next best. If none is best, the others are equally
 //! spaced.
 
 use std::collections::HashSet;

@@ -2,7 +2,7 @@
 //!
 //! Input: the configurations of a series. Output: those with an annotation that declares more than
 //! twice the counted bytes or operations, with both numbers: every rate of declared work is too
-//! high there. A larger count is normal: `bytes` are those that a kernel must move, and caches
+//! high there. A larger count is normal: `bytes` are the bytes that a kernel must move, and caches
 //! serve the rest.
 
 use gpuprof_model::run::ConfigurationResult;

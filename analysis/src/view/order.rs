@@ -1,4 +1,4 @@
-//! The order of series in a report: those that failed come first, then those that changed.
+//! The order of series in a report: failed series come first, then changed ones.
 //!
 //! Input: a run. Output: its series; equal ones stay in the order of the run.
 

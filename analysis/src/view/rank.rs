@@ -1,4 +1,4 @@
-//! The best configuration of a series and those that are indistinguishable from it.
+//! The best configuration of a series, and the configurations that are indistinguishable from it.
 //!
 //! Input: the configurations of a series and a metric. Output: which one is best, and which differ
 //! from it by no more than the noise. Equal values of an exact metric tie. A noisy one ties if its

@@ -1,4 +1,4 @@
-//! Views: which rows of a series are shown, in which order, and what they are compared with.
+//! Views: which rows of a series are shown, in which order, and their reference.
 //!
 //! Input: a series and a [`View`]. Output: the rows to show, and a text for everything that was
 //! left out. A filter narrows what is *compared*: best, ratios, front and sensitivity are over the

@@ -1,8 +1,8 @@
 //! One program, from its sources to the PTX of its instances.
 //!
 //! Input: a program, a compiler and a cache. Output: the kept result for the same contents, or a
-//! new one: all instances together; then without those that do not compile; and with stand-ins for
-//! the host's side if the sources need them.
+//! new one: all instances together, then without the instances that do not compile, and with
+//! stand-ins for the host's side if the sources need them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -455,7 +455,7 @@ impl<'a> Work<'a> {
                 }
             };
             match entries.get(&instance.expression) {
-                // Of two declarations of one instance, the one that does not fit is reported.
+                // Of two declarations of one instance, the wrong one is reported.
                 Some(Err(_)) => {}
                 _ => {
                     entries.insert(instance.expression.clone(), entry);

@@ -1,7 +1,7 @@
 //! Headers that no set of CUDA headers has, in memory.
 //!
 //! Input: the shims to use. Output: their names and texts for NVRTC. NVRTC finds no header of the C
-//! or C++ standard library; most of what kernels use of these is built in.
+//! or C++ standard library; most of the functions that kernels use from it are built in.
 
 use super::diagnostic::Diagnostic;
 

@@ -44,7 +44,8 @@ fn place(asked: &RequestedInstance<'_>, global: &DeclaredGlobal) -> FilePosition
     }
 }
 
-/// The names in the module of `asked`, which has `variables`, of those that its annotation sets.
+/// The names of the variables that the annotation of `asked` sets, as its module with these
+/// `variables` spells them.
 ///
 /// # Errors
 /// One that it does not have, or of another size.

@@ -1,8 +1,8 @@
 //! Finds code of a package's kernels that LLVM compiles wrongly or cannot compile.
 //!
 //! Input: the module in LLVM's text form, and the PTX if there is any. Output: findings with the
-//! source line, those that forbid PTX first. The patterns were seen with rustc 1.95 and 1.96 (LLVM
-//! 22); a toolchain that compiles them correctly has no finding.
+//! source line, first the findings that forbid PTX. The patterns were seen with rustc 1.95 and 1.96
+//! (LLVM 22); a toolchain that compiles them correctly has no finding.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -38,7 +38,7 @@ pub(super) fn of_every_crate(arch: &str) -> Vec<String> {
         .collect()
 }
 
-/// `flags` without those that the toolchain does not know; warns if that changes the result.
+/// Removes flags that the toolchain does not know, and warns if that changes the result.
 pub(super) fn known(flags: Vec<String>, toolchain: &Toolchain) -> Vec<String> {
     if toolchain.knows(&CONVERGENT) {
         return flags;

@@ -28,7 +28,7 @@ pub(super) fn applied(ptx: &str, ir: &Ir<'_>) -> String {
         let ends = ["// end inline asm", "// End of file scope inline assembly"];
         assembly |= begins.iter().any(|begin| text.starts_with(begin));
         assembly &= !ends.iter().any(|end| text.starts_with(end));
-        // Comments there are the user's, and so may be what looks like one in a path.
+        // Comments there are the user's. A path may contain text that looks like a comment.
         if assembly || text.starts_with(".file") {
             writer.line(line);
             continue;
@@ -177,7 +177,7 @@ struct Writer {
     files: Files,
     /// The names of functions.
     names: Vec<String>,
-    /// What the last `.loc` of each position in this function said of its call sites.
+    /// The call sites by the last `.loc` of each position in this function.
     said: HashMap<Position, Vec<Position>>,
 }
 

@@ -26,7 +26,7 @@ const IR: &str = r#"
 const FILES: &str =
     "\t.file\t1 \"./src/lib.rs\"\n\t.file\t2 \"/rustc/1/library/core/src/slice.rs\"\n";
 
-/// What becomes of a module with this body.
+/// The result for a module with this body.
 fn apply(body: &str) -> String {
     applied(&format!(".version 7.0\n{{\n{body}}}\n{FILES}"), &Ir::parse(IR))
 }

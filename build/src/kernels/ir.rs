@@ -123,7 +123,7 @@ impl<'a> Ir<'a> {
         })
     }
 
-    /// The location that a node stands for.
+    /// The location of a node.
     pub(super) fn location(&self, node: &str) -> Option<Location<'a>> {
         let node = *self.nodes.get(node)?;
         let number = |key| field(node, key).and_then(|text| text.parse().ok()).unwrap_or(0);

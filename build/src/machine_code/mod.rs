@@ -74,7 +74,7 @@ fn add_new<T: PartialEq>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
     }
 }
 
-/// The file has neither format; says what it seems to be.
+/// The file has neither format; names its probable format.
 fn neither(bytes: &[u8]) -> String {
     let text = str::from_utf8(&bytes[..bytes.len().min(4096)]);
     let seems = match text {

@@ -128,8 +128,8 @@ fn revision(root: &Utf8Path, described: Option<&str>) -> Option<Revision> {
     Some(Revision { commit: commit.to_owned(), date, dirty })
 }
 
-/// One entry for each series and metric of `run`: those called `metrics`, or else those that are
-/// shown and judged.
+/// One entry for each series and metric of `run`: the named `metrics`, or by default the metrics
+/// that are shown and judged.
 fn entries(run: &Run, revision: Option<&Revision>, metrics: &[String]) -> Vec<Entry> {
     let of_series = |series| {
         let names = if metrics.is_empty() { kept(series) } else { metrics.to_vec() };

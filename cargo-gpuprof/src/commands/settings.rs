@@ -121,7 +121,7 @@ impl<T> Setting<T> {
 }
 
 impl Setting<bool> {
-    /// What turned the switch `key` off, if something did.
+    /// The layer that turned the switch `key` off, if one did.
     pub fn turned_off(&self, key: &str) -> Option<String> {
         (!self.value).then(|| match &self.origin {
             Origin::Configuration(file) => format!("`{key} = false` in {file}"),
@@ -192,7 +192,8 @@ impl Settings {
         all.map(|(key, setting)| (key, text_of(setting))).collect()
     }
 
-    /// The settings that decide what sections collect and how far passes may differ, by option.
+    /// The settings for the counters of sections and the permitted differences of passes, by
+    /// option.
     pub fn of_collection(&self) -> BTreeMap<String, String> {
         let Self { sets, sections, app_replay_match, app_replay_mode, .. } = self;
         let sets = sets.value.iter().map(ToString::to_string).collect::<Vec<_>>();

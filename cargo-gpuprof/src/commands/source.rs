@@ -172,7 +172,8 @@ impl Opened {
         }
     }
 
-    /// The folder of the runs and baselines of what `options` build. Prints what moved there.
+    /// The folder of the runs and baselines of the workspace that `options` build. Prints files
+    /// that were moved there.
     pub fn stored(&self, options: &BuildOptions) -> Utf8PathBuf {
         match &self.place {
             Place::Workspace(metadata) => {
@@ -215,8 +216,8 @@ impl Opened {
     }
 }
 
-/// The folder of the runs and baselines of a workspace with this target folder. Prints what moved
-/// there.
+/// The folder of the runs and baselines of a workspace with this target folder. Prints files that
+/// were moved there.
 pub fn own_folder(metadata: &Metadata, target: &Utf8Path, notes: Notes) -> Utf8PathBuf {
     let packages = metadata.workspace_packages();
     let packages: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();

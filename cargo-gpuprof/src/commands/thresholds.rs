@@ -147,10 +147,10 @@ pub fn with_replaced(
     wrong.map_or(Ok(all), Err)
 }
 
-/// The thresholds of a stored `series`: those that it was judged by when it was measured, those of
-/// the current configuration file, and `given` on the command line. A later one replaces an earlier
-/// one with the same subject: the attribute's, the stored configuration file's, the current one's,
-/// the stored command line's, `given`.
+/// The thresholds of a stored `series`: the thresholds of the original run, those of the current
+/// configuration file, and `given` on the command line. A later one replaces an earlier one with
+/// the same subject: the attribute's, the stored configuration file's, the current one's, the
+/// stored command line's, `given`.
 ///
 /// # Errors
 /// A stored threshold that this version does not understand, and one of the configuration file that

@@ -16,7 +16,7 @@ pub struct PlacedView {
     origins: Vec<(&'static str, Origin)>,
 }
 
-/// The view of `settings`: of everything, or with what matters least left out; `verbose` shows the
+/// The view of `settings`: of everything, or without the least important parts; `verbose` shows the
 /// notes on noise.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! The settings that a command line gives, or the environment in its place.
 //!
 //! Input: clap's matches of a subcommand. Output: one optional value per row of the settings. A
-//! subcommand gives the settings of its own options.
+//! subcommand sets only the settings for which it has options.
 
 use clap::error::Error;
 use clap::{ArgMatches, Args, Command, FromArgMatches};

@@ -1,4 +1,4 @@
-//! Options: what a user can ask for, as types that several rooms share.
+//! Options: the requests of a user, as types that several rooms share.
 //!
 //! Input: words of the command line (clap), of the configuration file and of presets (serde).
 //! Output: typed values. A value that a lower room takes is a type of that room; `cli` arranges

@@ -41,7 +41,7 @@ macro_rules! settings {
             chip "--chip": Vec<Chip> => Vec<Chip> = Vec::new();
             /// The GPUs that the configurations are spread over; none for the first one.
             devices "--devices": DeviceSelection => Option<DeviceSelection> = None;
-            /// What the name of each GPU contains; none for any GPU and the emulated driver.
+            /// A part of the name of each GPU; none for any GPU and the emulated driver.
             expect_device "--expect-device": String => Option<String> = None;
             /// Processes that time each configuration on a GPU.
             repeat "--repeat": Repeats => Repeats = Repeats::DEFAULT;
@@ -66,7 +66,7 @@ macro_rules! settings {
             wait "--wait": bool => bool = true;
             /// How hardware counters are collected.
             replay_mode "--replay-mode": ReplayMode => ReplayMode = ReplayMode::default();
-            /// What the counters of a series function are of.
+            /// The extent of the counters of a series function.
             range "--range": CounterRange => CounterRange = CounterRange::default();
             /// The NVTX ranges of series functions that are measured; none to measure all work.
             nvtx "--nvtx": Vec<NvtxPattern> => Vec<NvtxPattern> = Vec::new();

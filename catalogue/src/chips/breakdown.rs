@@ -18,7 +18,7 @@ pub const BREAKDOWN: &str = "breakdown:";
 /// The default submetric of a throughput.
 const OF_PEAK: &str = ".avg.pct_of_peak_sustained_elapsed";
 
-/// The default chip: the one that the emulated driver models.
+/// The default chip, which the emulated driver models.
 const DEFAULT_CHIP: &str = "GH100";
 
 impl Chips {

@@ -39,7 +39,7 @@ pub struct Section {
     #[serde(default)]
     pub metrics: Vec<SectionMetric>,
     /// The counters that it samples over the time of a launch, the most important first: a chip
-    /// samples those that fit into one pass.
+    /// samples as many as fit into one pass.
     #[serde(default)]
     sampled: Vec<SampledMetric>,
     /// Tables of one configuration each; of a cell that the chip has no metric for, nothing is
@@ -174,9 +174,8 @@ impl Section {
         if messages.is_empty() { Ok(catalogue) } else { Err(wrong(messages.join("\n"))) }
     }
 
-    /// Checks the counters that the section, written in `file`, names: those of its columns,
-    /// formulas and tables, and those that it samples. `knows` is asked about counters that no
-    /// recorded chip has.
+    /// Checks the counters that the section, written in `file`, names in its columns, formulas and
+    /// tables, or samples. `knows` is asked about counters that no recorded chip has.
     ///
     /// # Errors
     /// A counter that no chip has (exit code 96).

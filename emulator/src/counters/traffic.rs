@@ -120,7 +120,7 @@ impl Traffic {
         self.trace.as_mut()
     }
 
-    /// A block ends, of whose warps none executed more instructions than this.
+    /// A block ends; none of its warps executed more instructions than this.
     pub fn end_block(&mut self, longest: u64) {
         self.longest = self.longest.max(longest);
         self.traces.extend(self.trace.take());

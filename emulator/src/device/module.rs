@@ -25,7 +25,7 @@ pub struct Kernel {
     text: Arc<str>,
     /// Dynamic shared memory that was opted into, in bytes; 0 means the default.
     opted_in: Arc<AtomicU32>,
-    /// Registers of a thread; 0 if nobody said how many.
+    /// Registers of a thread; 0 if unknown.
     registers: Arc<AtomicU32>,
     /// Its machine code, if the program gave its cubin.
     machine: Arc<OnceLock<Machine>>,

@@ -1,7 +1,7 @@
 //! Theoretical occupancy.
 //!
-//! Warps, blocks and shared memory limit it, and so do registers if the program says how many
-//! ptxas assigned. Without that, a kernel with many registers has a lower occupancy than this says.
+//! Warps, blocks and shared memory limit it, and registers if the program says how many ptxas
+//! assigned. Without that, a kernel with many registers has a lower occupancy than this says.
 
 use super::chip::Chip;
 use super::module::Kernel;

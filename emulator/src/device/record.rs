@@ -14,7 +14,7 @@ pub struct LaunchConfig {
     pub shared_bytes: u32,
 }
 
-/// What a program has told the profiler since the last report.
+/// The calls of a program to the profiler since the last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profiler {
     /// Nothing.

@@ -67,7 +67,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Frees what an executable graph allocated at its last launch, if it was instantiated so.
+    /// Frees the allocations of an executable graph at its last launch, if it was instantiated so.
     ///
     /// # Errors
     /// The memory is still allocated.
@@ -145,7 +145,7 @@ extern "C" fn cuStreamIsCapturing(stream: Handle, status: Out<c_uint>) -> Code {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuThreadExchangeStreamCaptureMode(_mode: Out<c_uint>) -> Code {
-    // Every mode allows what this driver does in a capture.
+    // Every mode allows all actions of this driver in a capture.
     with_context(|_| Ok(()))
 }
 

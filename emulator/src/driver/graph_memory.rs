@@ -18,7 +18,7 @@ pub fn allocation(driver: &mut Driver, bytes: usize) -> Result<(Work, u64), Code
     Ok((Work::Allocate { address, bytes: bytes as u64 }, address))
 }
 
-/// The work that frees what a graph allocates at `address`.
+/// The work that frees the allocation of a graph at `address`.
 pub fn release(driver: &mut Driver, address: u64) -> Result<Work, Code> {
     if !driver.graphs.memory.contains_key(&address) {
         let why = format!(

@@ -23,7 +23,7 @@ pub struct Graphs<W> {
     pub graphs: HashMap<Handle, Vec<Node<W>>>,
     /// Nodes in an order in which they can run.
     pub executables: HashMap<Handle, Vec<Node<W>>>,
-    /// The executable graphs that free at a launch what they allocated before.
+    /// The executable graphs that free their earlier allocations at a launch.
     pub auto_free: HashSet<Handle>,
     /// The memory that graphs allocate: addresses and sizes.
     pub memory: HashMap<u64, usize>,

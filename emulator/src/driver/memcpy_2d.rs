@@ -32,7 +32,7 @@ pub struct Area2D {
     height: usize,
 }
 
-/// One side of a copy of three dimensions, without what comes behind its array.
+/// One side of a copy of three dimensions, without the fields behind its array.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Side3D {

@@ -95,7 +95,7 @@ impl Source {
     }
 }
 
-/// What nvcc puts in front of fatbins (`fatbinary_section.h`).
+/// The structure that nvcc puts in front of fatbins (`fatbinary_section.h`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct FatbinWrapper {
@@ -130,7 +130,7 @@ impl Source {
         if !wrapper.is_aligned() {
             return Err(Code::INVALID_IMAGE);
         }
-        // SAFETY: aligned, and what begins with the magic number is a wrapper.
+        // SAFETY: aligned, and an image that begins with the magic number is a wrapper.
         Ok(unsafe { wrapper.read() })
     }
 }
@@ -465,7 +465,7 @@ impl HostPages {
         if mapped == first { Some(Self { address, bytes }) } else { None }
     }
 
-    /// What the host has there.
+    /// The contents of the host's pages.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the pages are mapped as long as this value lives; the program does not write
         // them while it waits for the driver, as CUDA demands of managed memory.

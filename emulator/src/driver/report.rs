@@ -43,7 +43,7 @@ extern "C" fn gpuemu_missed_stream(stream: Handle) -> i64 {
     missed.and_then(|number| i64::try_from(number).ok()).unwrap_or(-1)
 }
 
-/// How many launches were accepted so far, whoever took the report of them.
+/// How many launches were accepted so far, reported or not.
 #[unsafe(no_mangle)]
 extern "C" fn gpuemu_launch_count() -> u64 {
     peek(|driver| Some(driver.device.launch_count())).unwrap_or(0)
@@ -88,8 +88,8 @@ extern "C" fn gpuemu_set_registers(function: Handle, registers: u32) -> Code {
     })
 }
 
-/// Says what ptxas made of `function`: the machine code in the cubin of these bytes. 0, or a code
-/// of CUDA's: of a cubin that cannot be read, or that does not have the function.
+/// Takes the result of ptxas for `function`: the machine code in the cubin of these bytes. 0, or a
+/// code of CUDA's: of a cubin that cannot be read, or that does not have the function.
 #[unsafe(no_mangle)]
 extern "C" fn gpuemu_set_machine_code(function: Handle, cubin: Source, bytes: usize) -> Code {
     with_context(|driver| {

@@ -1,6 +1,6 @@
 //! Pages of the host at addresses of the emulated device: managed, mapped and pinned memory.
 //!
-//! Work takes what the host wrote before it begins, and gives it back when it has ended, which is
+//! Work takes the host's contents before it begins, and gives them back when it has ended, which is
 //! before any call returns. Pinned memory is the host's alone until a launch gets its address: most
 //! programs only copy to and from it.
 
@@ -20,7 +20,7 @@ struct Pages {
 pub struct Managed(BTreeMap<u64, Pages>);
 
 impl Managed {
-    /// Adds an allocation, with what the device has in it; whether the host has the addresses.
+    /// Adds an allocation with the contents on the device; whether the host has the addresses.
     pub fn add(&mut self, address: u64, bytes: usize, memory: &Memory) -> bool {
         let Some(mut host) = HostPages::map(address, bytes) else { return false };
         // It was just allocated, so it can be read.
@@ -54,7 +54,7 @@ impl Managed {
         self.0.remove(&address).map(|pages| pages.shared)
     }
 
-    /// Forgets what the device has.
+    /// Forgets the device's contents.
     pub fn clear(&mut self) {
         self.0.retain(|_, pages| !pages.shared);
     }
@@ -74,7 +74,7 @@ impl Managed {
         (address - base < pages.host.bytes().len() as u64).then_some(pages)
     }
 
-    /// Gives the device what the host has.
+    /// Copies the host's contents to the device.
     pub fn give(&self, memory: &mut Memory) {
         for (address, pages) in self.0.iter().filter(|(_, pages)| pages.shared) {
             // The allocation lives as long as the entry.
@@ -82,7 +82,7 @@ impl Managed {
         }
     }
 
-    /// Takes for the host what the device has.
+    /// Copies the device's contents to the host.
     pub fn take(&mut self, memory: &Memory) {
         for (address, pages) in self.0.iter_mut().filter(|(_, pages)| pages.shared) {
             // The allocation lives as long as the entry.

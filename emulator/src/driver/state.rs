@@ -49,7 +49,7 @@ pub struct Pools {
 /// Work that the driver does.
 pub type DeviceWork = dyn Fn(&mut Driver, u64) -> Result<(), Code> + Send + Sync;
 
-/// What a node does.
+/// The work of a node.
 #[derive(Clone)]
 pub enum Work {
     /// A copy, a fill or a launch, on the stream with this number.

@@ -174,7 +174,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         Ok(())
     }
 
-    /// Marks what the instructions of a whole function do beyond themselves.
+    /// Marks the properties of instructions that depend on the whole function.
     fn mark(&mut self, start: usize, convergences: &mut Convergences) {
         let (code, tables) = (&mut self.code, &self.tables);
         flow::set_convergence(code, start, tables, convergences);
@@ -281,7 +281,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         Ok(())
     }
 
-    /// `{ … }` in a scope of its own.
+    /// `{ … }`, which is a scope.
     fn block(&mut self, body: &'m [Statement<'a>], jumps: &mut Jumps<'m>) -> Lowered<()> {
         let outer = std::mem::replace(&mut self.has_one_call, has_one_call(body));
         self.bodies.push(body);

@@ -1,10 +1,11 @@
 //! Looks: volatile loads whose value decides how a lane goes on, so that it may wait for others.
 //!
 //! Input: a function's instructions. Output: the same with the looks marked. A load in a loop is
-//! one if its value decides who leaves the loop, or alone decides another branch of it. A load is
-//! also one if its value decides branches alone, or if a call or local memory carries it on, for
-//! then its use is not known. Every other volatile load takes data, and so do two of which a branch
-//! compares the values: if another lane of the warp stored the data, the two must have met since.
+//! one if its value decides which lanes leave the loop, or alone decides another branch of it. A
+//! load is also one if its value decides branches alone, or if a call or local memory carries it
+//! on, for then its use is not known. Every other volatile load takes data, and so do two of which
+//! a branch compares the values: if another lane of the warp stored the data, the two must have met
+//! since.
 
 use super::blocks::{Block, Flow, split};
 use super::inst::{ControlOp, Inst, MoveOp, Op, Role, Sharing, Space};

@@ -223,7 +223,7 @@ impl Program {
     }
 
     /// The nearest place in the kernel's own file at or before an instruction. Some compilers write
-    /// no `inlined_at`, so that the position of an inlined function says nothing of who called it.
+    /// no `inlined_at`, so that the position of an inlined function does not show its caller.
     fn near(&self, pc: u32) -> Option<Frame> {
         let own = self.frames_from(0)?.file;
         (0..=pc).rev().find_map(|pc| self.frames(pc).into_iter().find(|frame| frame.file == own))

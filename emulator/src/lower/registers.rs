@@ -1,4 +1,4 @@
-//! The registers that instructions read and write, and what their values come from.
+//! The registers that instructions read and write, and the sources of their values.
 
 use super::inst::{File, Inst, Op, Role, Slot};
 use std::collections::HashSet;

@@ -71,8 +71,8 @@ fn is_special(name: &str) -> bool {
     name.strip_prefix('%').is_some_and(begins)
 }
 
-/// What a letter means: `t` the last type, `d` the first, `w` twice the width of the last, `n` and
-/// `c` 32 bits of an integer, `u` and `r` these or a pair of halves, `l` 64 bits of an integer,
+/// The meaning of a letter: `t` the last type, `d` the first, `w` twice the width of the last, `n`
+/// and `c` 32 bits of an integer, `u` and `r` these or a pair of halves, `l` 64 bits of an integer,
 /// `f` an `f32`, `h` 16 bits, `b` 32 bits, `p` a predicate, `a` an address of any width. `v` and
 /// `D` are the last and the first type or a wider one, and `s` is what `v` is or, of an integer, a
 /// special register.

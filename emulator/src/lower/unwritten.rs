@@ -1,7 +1,7 @@
 //! The registers that a kernel may read before it has written them.
 //!
 //! PTX gives them no value. They are zero when a block begins, so that nothing depends on the block
-//! that ran before. All other registers keep what they had: on every way to a read is a write.
+//! that ran before. All other registers keep their old values: on every way to a read is a write.
 //!
 //! Input: the code of a kernel. Output: the registers, by file and number.
 
@@ -60,7 +60,7 @@ pub fn find(
     private.map(|&(file, slot)| (file, usize::from(slot & !Slot::PRIVATE))).collect()
 }
 
-/// Goes through a block. Returns what it is the first to write.
+/// Goes through a block. Returns the registers that it is the first to write.
 fn follow(
     code: &[Inst],
     written: &mut HashSet<Register>,

@@ -1,9 +1,9 @@
 //! The log of a block's accesses to global memory, in order, which
 //! [`Races`](super::race_search::Races) reads.
 //!
-//! A checked block logs every access. The other blocks log only what may order blocks: strong
-//! accesses and fences, and only if blocks interact at all. Meetings of threads are logged once
-//! before the next access, however many there were.
+//! A checked block logs every access. The other blocks log only accesses that may order blocks:
+//! strong accesses and fences, and only if blocks interact at all. Meetings of threads are logged
+//! once before the next access, however many there were.
 
 use super::hazard::{By, Touch};
 use crate::lower::inst::GridOrder;
@@ -13,7 +13,7 @@ const FULL_BYTES: usize = 4 << 20;
 /// Meetings of some lanes that wait for the next access.
 const MOST_PARTS: usize = 64;
 
-/// What orders threads.
+/// An event that orders threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Meeting {
     /// All threads of the block met.
@@ -24,7 +24,7 @@ pub struct Meeting {
     pub caught_up: u32,
     /// Warps of which all lanes met.
     pub warps: u32,
-    /// Warps that learned by a strong access what other threads did.
+    /// Warps that saw the accesses of other threads by a strong access.
     pub looked: u32,
 }
 
@@ -150,7 +150,7 @@ impl AccessLog {
         self.meeting.caught_up |= 1 << (warp & 31);
     }
 
-    /// A warp learned by a strong access what other threads did.
+    /// A warp saw the accesses of other threads by a strong access.
     #[inline(always)]
     pub fn look(&mut self, warp: u32) {
         self.meeting.looked |= 1 << (warp & 31);

@@ -1,6 +1,6 @@
 //! The writes of a warp to shared memory after it arrived at an `mbarrier`.
 //!
-//! The arrival orders what came before it. What the warp writes afterwards is ordered by its next
+//! The arrival orders all accesses before it. Later writes of the warp are ordered by its next
 //! arrival, or by anything else that orders memory.
 
 use super::hazard::By;

@@ -155,7 +155,7 @@ pub fn apply64(op: AtomicOp, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {
     }
 }
 
-/// Unsigned values of either width; the caller drops what a narrower one has no room for.
+/// Unsigned values of either width; the caller drops the bits above a narrower one.
 fn apply(op: AtomicOp, old: u64, b: u64, c: u64) -> u64 {
     match op {
         AtomicOp::Add | AtomicOp::AddHalf | AtomicOp::AddPair => old.wrapping_add(b),

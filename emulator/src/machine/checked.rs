@@ -54,7 +54,7 @@ fn hazardous(
     let mut fault = refuse(cx, part, lane, bytes, verb, kind);
     fault.hazard = Some(hazard);
     if matches!(hazard, Hazard::Unwritten { .. }) {
-        // A thread may have stored there what it read from other unwritten memory.
+        // A thread may have stored a value there that it read from other unwritten memory.
         let origin = cx.shadow.origin(part.addresses[lane], bytes);
         return origin.map_or(fault, |origin| Box::new(origin.clone()));
     }

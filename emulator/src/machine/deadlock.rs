@@ -1,4 +1,4 @@
-//! The faults of a block in which no thread can proceed, or whose warps differ at a barrier.
+//! The faults of a block in which no thread can proceed, or warps differ at a barrier.
 //!
 //! Input: its warps. Output: the position of each waiting thread, and the event it waits for; or
 //! the two places of one barrier.

@@ -25,7 +25,7 @@ use crate::lower::program::Program;
 
 /// The lanes of `slots` are loaded from unwritten memory; `fault` names the read.
 pub fn note(cx: &mut Context<'_>, slots: &[Slot], file: File, lanes: u32, mut fault: Box<Fault>) {
-    // One with a place is an earlier read, whose value was stored.
+    // One with a place is an earlier read of a value that was then stored.
     if fault.pc.is_none() {
         fault.pc = Some(cx.warp.pc - 1);
         fault.callers = cx.warp.callers();

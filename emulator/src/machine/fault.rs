@@ -1,7 +1,7 @@
-//! What stops a kernel.
+//! Faults, which stop a kernel.
 //!
-//! A [`Fault`] is what the machine saw: an instruction, a lane, an address. [`FaultReport`] is what
-//! a person reads.
+//! A [`Fault`] holds the state of the machine: an instruction, a lane, an address. [`FaultReport`]
+//! is its text for people.
 
 use super::hazard::{By, Hazard};
 use super::memory::Memory;
@@ -21,7 +21,7 @@ pub enum FaultKind {
     UseAfterFree,
     /// In the first 64 KiB.
     Null,
-    /// A store to what the kernel may only read.
+    /// A store to memory that the kernel may only read.
     ReadOnly,
     /// A barrier that some warps can never reach.
     BarrierDeadlock,
@@ -44,7 +44,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// The word that stands for it in reports.
+    /// Its name in reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::OutOfBounds => "out_of_bounds",
@@ -89,7 +89,7 @@ pub struct Fault {
     pub place: Option<(String, u32)>,
 }
 
-/// What a panic of the emulator is to its user.
+/// The text of a panic of the emulator.
 pub fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<String>()
@@ -151,7 +151,7 @@ pub struct FaultReport {
     pub frames: Vec<Frame>,
     /// Line in the PTX text.
     pub ptx_line: Option<u32>,
-    /// What the driver reports.
+    /// The driver's report.
     pub class: FaultKind,
 }
 
@@ -166,7 +166,7 @@ pub(super) fn triple([x, y, z]: [u32; 3]) -> String {
 }
 
 impl FaultReport {
-    /// Words a fault of `program` in `block`, whose dimensions are `dim`.
+    /// Words a fault of `program` in `block`, which has the dimensions `dim`.
     pub fn new(
         fault: &Fault,
         program: &Program,
@@ -330,19 +330,19 @@ fn describe_hazard(
     }
 }
 
-/// What orders two accesses of a warp.
+/// Help that orders two accesses of a warp.
 const IN_WARP: &str = "a barrier must order the two, since the lanes of a warp need not run \
     together: of the warp, where only its lanes share the memory (bar.warp.sync; in Rust \
     warp::sync(), in CUDA C++ __syncwarp()), or of the block (bar.sync; in Rust block::sync(), \
     in CUDA C++ __syncthreads())";
-/// What orders two accesses of a block.
+/// Help that orders two accesses of a block.
 const IN_BLOCK: &str =
     "a barrier (bar.sync; in Rust block::sync(), in CUDA C++ __syncthreads()) must order the two";
-/// What orders two accesses of different blocks.
+/// Help that orders two accesses of different blocks.
 const BETWEEN_BLOCKS: &str = "blocks run in any order and together, and nothing orders the two. \
     Let another launch do one of them, or write to a buffer that no block reads. Ordering them in \
     one launch requires a fence (fence.acq_rel.gpu; in Rust atomic::fence, in CUDA C++ \
     __threadfence()) and then an atomic or volatile flag, for which the other block waits";
-/// What helps if both are an update.
+/// Help if both are an update.
 const UPDATE: &str = ". If the threads update one place, as `sum += 1` does, an atomic operation \
     must do it (atom; in Rust `fetch_add`, in CUDA C++ atomicAdd)";

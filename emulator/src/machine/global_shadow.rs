@@ -52,7 +52,7 @@ struct Met {
     ordered: [u32; 32],
     /// When all met, or a warp last executed an operation that orders memory.
     last_order: u32,
-    /// When each warp last looked at what other threads did.
+    /// When each warp last saw the accesses of other threads.
     looked: [u32; 32],
     warps: [u32; 32],
     lanes: LaneOrder,
@@ -84,7 +84,7 @@ impl Met {
         }
     }
 
-    /// Lanes of a warp, and what a meeting or a look orders before what they do now.
+    /// Lanes of a warp, and the accesses that a meeting or a look orders before their next one.
     fn publisher(&self, warp: u32, lanes: u32) -> Publisher {
         let at = warp as usize;
         let met = self.all.max(self.looked[at]);

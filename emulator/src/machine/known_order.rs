@@ -1,12 +1,12 @@
 //! The order of blocks in a grid, by fences and by strong accesses that publish them.
 //!
-//! A fence covers what its lanes did before it, and what other threads of the block did before they
-//! met its warp. A barrier of the block covers its reads: they have their values, so that no later
-//! write changes them, though PTX asks for a fence. CUB relies on it where it compacts in place.
-//! The first strong write or atomic operation after a fence or barrier publishes it, if its lanes
-//! are those of the fence or met its warp since. The place then carries two ticks: of the block's
-//! last fence, and of the write; and two of its last barrier. A block that reads the place by a
-//! strong access knows every access, in whatever block, with a fence that covers it and was
+//! A fence covers the earlier accesses of its lanes, and those of other threads of the block before
+//! they met its warp. A barrier of the block covers its reads: they have their values, so that no
+//! later write changes them, though PTX asks for a fence. CUB relies on it where it compacts in
+//! place. The first strong write or atomic operation after a fence or barrier publishes it, if its
+//! lanes are those of the fence or met its warp since. The place then carries two ticks: of the
+//! block's last fence, and of the write; and two of its last barrier. A block that reads the place
+//! by a strong access knows every access, in whatever block, with a fence that covers it and was
 //! executed up to the one tick and published up to the other: at once if it acquires or is atomic,
 //! otherwise once it executes a fence, or its threads meet. That is more than PTX promises, so a
 //! race may be missed, and none is made up.
@@ -43,9 +43,9 @@ pub struct Publisher {
     pub warp: u32,
     /// The lanes.
     pub lanes: u32,
-    /// What other warps did before this tick is ordered before what they do.
+    /// Accesses of other warps before this tick are ordered before theirs.
     pub met: u32,
-    /// What other lanes of the warp did before this tick is.
+    /// So are accesses of other lanes of the warp before this tick.
     pub warp_met: u32,
 }
 
@@ -92,7 +92,7 @@ struct Fence {
 }
 
 impl Fence {
-    /// Whether it orders an access of its block, a write or not, before what follows it.
+    /// Whether it orders an access of its block, a write or not, before later ones.
     fn covers(&self, record: &Record, wrote: bool) -> bool {
         if self.of_reads {
             return !wrote;
@@ -284,7 +284,7 @@ mod tests {
         Publisher { warp, lanes: 1, met: 0, warp_met: 0 }
     }
 
-    /// Whether a block knows what lane 0 of the first warp of another did.
+    /// Whether a block knows an access of lane 0 of the first warp of another.
     fn knows(order: &KnownOrder, block: u32, (other, when): (u32, u32)) -> bool {
         let record = Record { when, block: other, by: By::new(0, 0, Sharing::Plain) };
         order.knows(block, &record, true)

@@ -1,11 +1,11 @@
 //! The order of the lanes of each warp, by exchanges that only some of them take part in.
 //!
-//! An exchange orders what its members did before it, and what was ordered before that, before
-//! what they do after it. Exchanges of whole warps are not kept here: they order all lanes alike.
+//! An exchange orders the earlier accesses of its members, and all that was ordered before those,
+//! before their later ones. Exchanges of whole warps are not kept here: they order all lanes.
 
 use super::hazard::By;
 
-/// For each lane of a warp, the tick before which it knows what each lane did.
+/// For each lane of a warp, the tick before which it knows the accesses of each lane.
 type Known = [[u32; 32]; 32];
 
 /// The order of the lanes of a block.
@@ -18,7 +18,7 @@ pub struct LaneOrder {
 }
 
 impl LaneOrder {
-    /// Forgets all, so that ticks may begin anew.
+    /// Forgets all, so that ticks may start again.
     pub fn clear(&mut self) {
         self.warps.clear();
         self.last = [0; 32];
@@ -56,7 +56,7 @@ impl LaneOrder {
         self.last[warp as usize % 32]
     }
 
-    /// Whether the thread of `me` knows what that of `other` did at the tick `when`.
+    /// Whether the thread of `me` knows the access of `other` at the tick `when`.
     #[inline(never)]
     pub fn knows(&self, me: By, (other, when): (By, u32)) -> bool {
         let (warp, several) = (me.thread() / 32, other.of_several_warps());

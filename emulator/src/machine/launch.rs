@@ -46,7 +46,7 @@ pub struct Launch<'l> {
     pub checks: Checks,
     /// Warp instructions after which a block that still runs is a fault.
     pub instruction_limit: Option<u64>,
-    /// Whether to record what an estimate of its time needs.
+    /// Whether to record the data for an estimate of its time.
     pub records_traffic: bool,
     /// The progress file of long launches.
     pub watch: Option<Watch>,

@@ -109,7 +109,7 @@ pub struct Memory {
     next: u64,
     in_use: u64,
     capacity: u64,
-    /// What kernels allocate.
+    /// The allocations of kernels.
     pub heap: Heap,
 }
 

@@ -34,7 +34,7 @@ impl Cell<'_> {
         }
     }
 
-    /// Changes it by `f` as one step, and returns what it was and what it is.
+    /// Changes it by `f` as one step, and returns the old and the new value.
     #[inline]
     pub fn update(&mut self, f: impl Fn(u32) -> u32) -> (u32, u32) {
         match self {

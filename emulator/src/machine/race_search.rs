@@ -194,7 +194,7 @@ impl Races {
         let access =
             Access { verb, space: "global", address: race.address, size: race.bytes, limit: None };
         let other = u64::from(race.other_block);
-        // Lane 0 stands for all if a whole warp accesses one word.
+        // Lane 0 represents all if a whole warp accesses one word.
         let is_own = other == block && race.by.thread() == race.other.thread();
         let thread = race.by.thread() + u32::from(is_own && race.by.of_several_lanes());
         let elsewhere = (other != block).then(|| self.grid.index(other));

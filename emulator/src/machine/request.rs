@@ -1,4 +1,4 @@
-//! A memory request of a warp: which lanes go to which space, whether they may, and what it counts.
+//! A memory request of a warp: which lanes go to which space, whether they may, and the counters.
 
 use super::context::Context;
 use super::fault::{Access, Fault, FaultKind, Outcome};
@@ -14,7 +14,7 @@ use std::collections::HashSet;
 /// banks (docs/scripts/estimate).
 const LINES: u32 = 4;
 
-/// What an access does, for counting and for words.
+/// The kind of an access, for counters and messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     /// It loads.
@@ -256,7 +256,7 @@ pub fn refuse(
 fn passes(part: &Part, bytes: u32, verb: Verb) -> u32 {
     match (part.space, verb) {
         (Space::Shared, Verb::Update(_)) => banks::update_passes(&part.addresses, part.lanes),
-        // Each word of a thread is in a line of its own, with those of the other threads.
+        // Each line holds one word of every thread.
         (Space::Local, _) => (part.words() * bytes.div_ceil(4)).div_ceil(LINES),
         _ if part.constant => part.words(),
         _ => 0,

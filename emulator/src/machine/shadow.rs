@@ -6,8 +6,8 @@
 //!
 //! Two accesses race if they come from two threads, one of them writes, and nothing orders them. A
 //! barrier of the block orders the warps that wait at it. A fence, a strong load or store, or an
-//! atomic with `.acquire` or `.release` orders all that the block did before it before what its
-//! warp does after it; a relaxed atomic, all that it did before the last of those. A
+//! atomic with `.acquire` or `.release` orders all earlier accesses of the block before the later
+//! ones of its warp; a relaxed atomic orders the accesses before the last of those operations. A
 //! `bar.warp.sync` or another `.sync` exchange orders the lanes of its member mask (`LaneOrder`).
 //! An arrival at an `mbarrier` does not order later writes of its warp (`Arrivals`). That is more
 //! than PTX promises, so a race may be missed, and none is made up. Atomics and `volatile` or
@@ -61,7 +61,7 @@ pub struct Shadow {
     pub(super) last_order: i32,
     /// When all lanes of each warp last met.
     warp_met: Vec<i32>,
-    /// When lanes of each warp last looked at what other threads did.
+    /// When lanes of each warp last saw the accesses of other threads.
     looked: Vec<i32>,
     lane_order: LaneOrder,
     pub(super) arrivals: Arrivals,
@@ -157,8 +157,8 @@ impl Shadow {
         self.order(warp);
     }
 
-    /// Lanes of a warp learned by a strong access what other threads did, perhaps those of other
-    /// warps only.
+    /// Lanes of a warp saw the accesses of other threads by a strong access, perhaps of other warps
+    /// only.
     #[inline]
     pub fn look(&mut self, warp: u32, other_warps_only: bool) {
         self.log.look(warp);
@@ -296,7 +296,7 @@ impl Shadow {
         self.check_within(self.bounds(by), by, (address, bytes), touch)
     }
 
-    /// The same if only what came before `bounds` is ordered before the access.
+    /// The same if only accesses before `bounds` are ordered before this one.
     #[inline(always)]
     pub fn check_within(
         &self,

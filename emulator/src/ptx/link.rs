@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// What a piece of a module's top level is.
+/// The kind of a piece of a module's top level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind<'t> {
     Version,
@@ -61,7 +61,7 @@ struct Linked<'t> {
     /// Names that some module defines, and those of which the definition is not weak.
     defined: HashSet<&'t str>,
     strong: HashSet<&'t str>,
-    /// Names whose definition is in the text.
+    /// Names that the text defines.
     written: HashSet<&'t str>,
     files: usize,
 }
@@ -92,7 +92,7 @@ impl<'t> Linked<'t> {
         linked
     }
 
-    /// Appends module `number`, except for what the text already has.
+    /// Appends module `number`, except for definitions that the text already has.
     fn add(&mut self, number: usize, items: &[Item<'t>]) {
         let own = items.iter().filter_map(Item::declared);
         let own = own.filter(|name| name.linkage == Linkage::Own);

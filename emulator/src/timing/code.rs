@@ -56,7 +56,8 @@ pub struct Instruction {
     pub polls: bool,
     /// It stores data that other blocks may load.
     pub tells: bool,
-    /// The register of its address, if it changes global memory, or loads what may be changed.
+    /// The register of its address, if it changes global memory, or loads values that may be
+    /// changed.
     pub base: Option<u16>,
     /// The registers that it reads.
     sources: Range<u32>,
@@ -189,8 +190,8 @@ fn registers(inst: &Inst, first: [usize; 3], all: usize) -> (Vec<u32>, Vec<u32>)
     (sources, results)
 }
 
-/// The register of the address of an instruction that changes global memory, or loads from there
-/// what may be changed: ptxas moves no such load before a store by another address.
+/// The register of the address of an instruction that changes global memory, or loads values from
+/// there that may be changed: ptxas moves no such load before a store by another address.
 fn base(op: &Op) -> Option<u16> {
     let address = match op {
         Op::Load { element, address, .. } if !element.read_only => address,

@@ -311,7 +311,7 @@ fn control(op: &ControlOp) -> Cost {
         ControlOp::CallWithFrame { .. } | ControlOp::CallIndirect { .. } => cost(6, 40).alu(4),
         ControlOp::Clock { .. } => cost(1, 12).alu(1),
         ControlOp::Print { .. } => cost(50, 1000).alu(50),
-        // Measured by nobody: a call with some atomics.
+        // Not measured: a call with some atomics.
         ControlOp::Malloc { .. } | ControlOp::Free { .. } => cost(50, 1000).alu(50),
         ControlOp::Refused { .. }
         | ControlOp::Alloca { .. }

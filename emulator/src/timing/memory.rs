@@ -44,12 +44,13 @@ const BURST: f64 = 64.0;
 const READ_BLOCK: f64 = 103.0;
 const WRITTEN_BLOCK: f64 = 147.0;
 
-/// The time of device memory for what a launch reads, in bytes that it could move instead.
+/// The time of device memory for the reads of a launch, in bytes that it could move instead.
 pub fn read_cost(blocks: &Blocks) -> f64 {
     blocks.sum(|_, pairs| (BURST * f64::from(pairs)).max(READ_BLOCK))
 }
 
-/// The same for stores that leave L2 during the launch, and for what they and atomics read there.
+/// The same for stores that leave L2 during the launch, and for the reads of these and of atomics
+/// there.
 pub fn written_cost(counts: &Counts, traffic: &Traffic, shape: Shape, rates: &Rates) -> f64 {
     let written = traffic.written_bytes() as f64;
     if written == 0.0 {
@@ -117,8 +118,8 @@ struct Request {
 }
 
 impl Request {
-    /// What the `last` sector of a line adds to those before it. A load of few sectors takes as
-    /// long as any line.
+    /// The time that the `last` sector of a line adds to the earlier ones. A load of few sectors
+    /// takes as long as any line.
     fn more(self, last: u64) -> Ticks {
         let until = |sectors: u64| match sectors {
             0 => 0,

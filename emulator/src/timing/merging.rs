@@ -200,7 +200,7 @@ impl<'c> Merging<'c> {
         makers.filter(|maker| maker.pc < pc && self.blocks[maker.pc] == self.blocks[pc]).collect()
     }
 
-    /// The costs. Nothing is left of what all its readers hold.
+    /// The costs. An instruction that is merged into all its readers costs nothing.
     fn finish(self) -> Vec<Cost> {
         let mut costs = self.costs;
         for (pc, of) in self.code.instructions.iter().enumerate() {

@@ -154,7 +154,7 @@ impl Demand {
         self.issues / f64::from(CLOCK)
     }
 
-    /// Clocks that the busiest pipe needs, if those with a choice share what either may take.
+    /// Clocks that the busiest pipe needs, if pipes with a choice share the common instructions.
     pub fn clocks(&self) -> f64 {
         let [alu, heavy, ..] = self.busy;
         let integers = alu + self.adds + heavy;

@@ -1,6 +1,6 @@
 //! Data that several blocks touch: which of them finds it in L1 or L2.
 //!
-//! Input: the recorded blocks, and what the launch reads. Output: the sectors that several blocks
+//! Input: the recorded blocks, and the reads of the launch. Output: the sectors that several blocks
 //! touch, how many of these are still in device memory when a block that runs with all others comes
 //! to them, and the sectors of blocks that were not recorded.
 

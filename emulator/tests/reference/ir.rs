@@ -385,7 +385,7 @@ impl Stmt {
 }
 
 impl Program {
-    /// Whether it may hang on a GPU because of what ptxas does to a lock.
+    /// Whether it may hang on a GPU because ptxas transforms a lock.
     pub fn releases_by_store(&self) -> bool {
         let bodies = self.functions.iter().chain([&self.body]);
         bodies.flatten().any(Stmt::releases_by_store)

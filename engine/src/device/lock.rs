@@ -6,7 +6,8 @@
 //! two processes lock two files of one name.
 //!
 //! The kernel wakes a waiting process. A second file, the turnstile, admits them one after the
-//! other: a process that releases the lock and requests it again does not overtake one that waits.
+//! other: a process that releases the lock and requests it again does not overtake a waiting
+//! process.
 //!
 //! All users of a machine must find the same file, so its folder depends on the machine and not on
 //! `TMPDIR` or a user's runtime folder, and all users may write to it. A container has its own

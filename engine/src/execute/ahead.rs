@@ -1,11 +1,11 @@
-//! The number of processes that share a device, and what they may do at the same time.
+//! The number of processes that share a device, and the phases that may overlap.
 
 use std::num::NonZero;
 use std::thread;
 
 use gpuprof_model::measurement::DeviceRecord;
 
-/// The number of processes that run in addition to the one that has the device.
+/// The number of processes that run in addition to the holder of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ahead {
     /// If either of them takes times: times were 1 % longer in a context that was opened next to

@@ -53,7 +53,7 @@ pub struct Execution<'a> {
     pub sampling: Sampling,
     /// CUPTI's library or its folder, if the user named one.
     pub cupti: Option<PathBuf>,
-    /// What the counters of series functions are of.
+    /// The extent of the counters of series functions.
     pub range: CounterRange,
     /// The NVTX ranges of series functions that are collected; none to collect no NVTX ranges.
     pub nvtx: Vec<NvtxPattern>,
@@ -61,7 +61,7 @@ pub struct Execution<'a> {
     pub counters: Option<Counters>,
     /// Whether the links of the device are recorded.
     pub links: bool,
-    /// Whether it is recorded what moves of managed memory.
+    /// Whether migrations of managed memory are recorded.
     pub unified_memory: bool,
     /// The device's attributes to record in addition to the standard ones.
     pub attributes: Vec<String>,

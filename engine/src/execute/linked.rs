@@ -1,8 +1,8 @@
 //! Programs that are linked to the driver or to the shared CUDA runtime instead of loading the
 //! driver: without these the system does not start them, so they could not list their series.
 //!
-//! Input: harnesses. Output: for those that need it, the emulated driver as a stand-in, at the end
-//! of the search path.
+//! Input: harnesses. Output: the emulated driver as a stand-in at the end of the search path, for
+//! harnesses that need it.
 
 use std::fs;
 use std::path::Path;

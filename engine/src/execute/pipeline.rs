@@ -255,7 +255,7 @@ impl<'a> Pipeline<'a> {
         Ok(idle.then_some(Event::Idle))
     }
 
-    /// What ends the wait: `ready` can be read; or the time.
+    /// Until `ready` can be read, or the time is over.
     fn waits_for<'p>(&'p self, ready: &mut Vec<BorrowedFd<'p>>) -> Option<Instant> {
         let mut until = None;
         if let Some(leaving) = self.leaving.front() {
@@ -309,7 +309,7 @@ impl<'a> Pipeline<'a> {
         if exit.is_none() && reply.is_none() && !over {
             return None;
         }
-        // A process that ended without a reply is reported after the earlier ones that are still
+        // A process that ended without a reply is reported after earlier processes that are still
         // leaving.
         if reply.is_none() && !self.leaving.is_empty() {
             return None;

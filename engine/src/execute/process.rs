@@ -447,8 +447,8 @@ impl Running {
     }
 }
 
-/// Kills processes and waits until they have ended and released the device, but not for those that
-/// the system cannot end.
+/// Kills processes and waits until they have ended and released the device. It does not wait for
+/// processes that the system cannot end.
 pub(super) fn take_down<'r>(processes: impl IntoIterator<Item = &'r mut Running>) {
     let processes: Vec<&mut Running> = processes.into_iter().collect();
     processes.iter().for_each(|process| kill(process.group));

@@ -276,8 +276,8 @@ impl Sweep<'_, '_> {
         status
     }
 
-    /// Ends a configuration early. If it failed alone as well, those that failed with it were its
-    /// victims, and share processes again.
+    /// Ends a configuration early. If it also failed alone, the configurations that failed with it
+    /// were its victims, and share processes again.
     pub(super) fn end(&mut self, at: At, status: Status) -> Result<()> {
         let told = self.observer.observe(Event::ConfigurationEnded { at, status: &status });
         let state = self.state(at);
@@ -312,7 +312,7 @@ enum Outcome {
 }
 
 /// The status that a process without a reply gives its `count` configurations, which are of the
-/// series at `place` in the source. `limit` says who limits the time for each of them.
+/// series at `place` in the source. `limit` gives the time limit of each of them, and its origin.
 fn status_of(ended: &Ended, count: usize, limit: &str, place: &str) -> Status {
     match ended {
         Ended::Replied(_) => Status::Finished,

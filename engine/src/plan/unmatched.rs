@@ -33,7 +33,7 @@ impl From<&SeriesDescription> for AnnotatedSeries {
     }
 }
 
-/// Refuses conditions of filters on axes that no series of `all` has, and those that compare an
+/// Refuses filter conditions on axes that no series of `all` has, and conditions that compare an
 /// axis of a series with a value of another type.
 ///
 /// # Errors

@@ -5,8 +5,8 @@ use super::MOST_TOGETHER;
 gpuprof_model::words! {
     /// Process isolation level.
     pub enum Isolate = Auto {
-        /// Up to 16 configurations of a kernel share each of its processes; one that fails there
-        /// is measured alone.
+        /// Up to 16 configurations of a kernel share each of its processes; a configuration that
+        /// fails there is measured alone.
         Auto = "auto",
         /// Every configuration has its own processes.
         Configuration = "configuration",

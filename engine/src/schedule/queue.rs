@@ -198,7 +198,7 @@ mod tests {
             format!("count {} 1", of(16..20)),
         ];
         assert_eq!(many, told);
-        // In rounds, the kernel whose last configuration comes last is counted last.
+        // In rounds, the kernel with the very last configuration is counted last.
         let rounds = batches(schedule(&[2, 2], 3, Interleave::Rounds), Isolate::Auto);
         let all: Vec<Job> = Queue::new(rounds, counters(1, true, Isolate::Auto)).collect();
         assert_eq!(all.len(), 6);

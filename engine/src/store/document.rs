@@ -309,7 +309,7 @@ mod tests {
         let run = target.join("gpuprof/runs/20251121T01-1");
         fs::write(run.join(journal::FILE), "").unwrap();
         assert_eq!(resumable(&target, "latest").unwrap(), run);
-        // A later one that was killed before it had a journal; a merged run never has one.
+        // A later run, killed before it had a journal; a merged run never has a journal.
         let later = target.join("gpuprof/runs/20251121T02-1");
         fs::create_dir_all(&later).unwrap();
         fs::write(later.join(run_order::FILE), "1\n").unwrap();
@@ -433,7 +433,7 @@ mod tests {
         assert_eq!(read.provenance.costs[0].series, "p::scale");
         let again = parse(&serde_json::to_vec(&read).unwrap(), "b.json".into()).unwrap();
         assert_eq!(again, read);
-        // As the baseline of a run whose second harness has both kernels.
+        // As the baseline of a run with both kernels in its second harness.
         read.name_as(&[of("a", "copy"), of("c", "scale")], false);
         assert_eq!(keys(&read), ["p::scale", "p::copy"]);
         assert_eq!(read.series[0].id.target, "c");

@@ -273,7 +273,7 @@ fn check(folder: &Utf8Path, before: &RunIdentity, now: &RunIdentity) -> Result<(
     })
 }
 
-/// The baselines of both, and how to resume with the one that the run began with.
+/// The baselines of both, and how to resume with the baseline of the beginning.
 fn of_another_baseline(before: &RunIdentity, now: &RunIdentity) -> String {
     let said = |name: &Option<String>| match name {
         Some(name) => format!("baseline `{name}`"),

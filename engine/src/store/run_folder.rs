@@ -53,7 +53,7 @@ pub struct RunFolder {
 
 impl RunFolder {
     /// Makes the folder of a new run below `target_directory`, and removes the copy of the last
-    /// run's verdict: until this run has one of its own, none says how it ended.
+    /// run's verdict, so that no verdict is mistaken for this run's before it ends.
     ///
     /// # Errors
     /// It cannot be made (exit code 110).

@@ -1,4 +1,4 @@
-//! The order of runs: each run's number follows those that exist when it begins.
+//! The order of runs: each run's number is higher than all that exist when it begins.
 //!
 //! Input: the folder of runs. Output: the next number, and runs sorted by theirs. Clocks go wrong
 //! and are set back, so the time in a run's name orders nothing but the runs of versions that knew

@@ -70,7 +70,7 @@ impl StoredSlice {
         self.ended("run.json", &self.manifest.run)
     }
 
-    /// The source text of the other revision in what it measured; none of a slice that was killed.
+    /// The source text of the other revision that it measured; none of a slice that was killed.
     ///
     /// # Errors
     /// Its `base.json` is none (exit code 96).
@@ -78,7 +78,7 @@ impl StoredSlice {
         Ok(self.ended(BASE_FILE, &Run::base_id(&self.manifest.run))?.unwrap_or_default().sources)
     }
 
-    /// What the document `name` says of the end of the run `id`.
+    /// The end of the run `id` by the document `name`.
     fn ended(&self, name: &str, id: &str) -> Result<Option<Timed>> {
         let path = self.folder.join(name);
         if !path.exists() {
@@ -179,7 +179,7 @@ fn search(folder: &Utf8Path, depth: usize, found: &mut Vec<Utf8PathBuf>) -> std:
 fn read(folder: Utf8PathBuf, shared: &mut SharedRows) -> Result<StoredSlice> {
     let manifest = Manifest::read(&folder)?;
     let path = folder.join(journal::FILE);
-    // A slice without work has none, nor has one that was killed before it began.
+    // A slice without work has none, nor has a slice that was killed before it began.
     let bytes = if path.exists() { untrusted::read(&path)? } else { Vec::new() };
     let found = Rows::parse(&bytes, &path, shared)?;
     Ok(StoredSlice { folder, manifest, found, journal: sha256(&bytes), bytes: bytes.len() })

@@ -1,11 +1,11 @@
 //! One pass of a radix sort: keys move to the range of their digit of eight bits, in order.
 //!
 //! A block takes the next tile of keys (Adinets and Merrill 2022, *Onesweep*). Its warps rank each
-//! key among those of the same digit, by one vote a bit, and the tile publishes how many keys of
-//! each digit it has. In shared memory its keys are brought into their order, so that neighbouring
-//! threads store neighbouring keys. A thread for each digit then looks back over the earlier tiles,
-//! four at a time, until it meets one that knows the sum up to its end. Each key is read once and
-//! written once; the start of each digit in the result is an input.
+//! key among the keys with the same digit, by one vote a bit, and the tile publishes how many keys
+//! of each digit it has. In shared memory its keys are brought into their order, so that
+//! neighbouring threads store neighbouring keys. A thread for each digit then looks back over the
+//! earlier tiles, four at a time, until it meets a tile that knows the sum up to its end. Each key
+//! is read once and written once; the start of each digit in the result is an input.
 //!
 //! ```text
 //! cargo gpuprof run --package radix-sort

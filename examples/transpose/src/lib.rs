@@ -65,7 +65,7 @@ pub unsafe fn transpose_shared(n: u32, x: *const f32, y: *mut f32) {
     unsafe { transpose_through(tile, ROW, n, x, y) };
 }
 
-/// y ← xᵀ through a tile whose rows are padded by one element
+/// y ← xᵀ through a tile with rows padded by one element
 #[gpuprof::kernel(
     series(block = 32x4, 32x8, 32x16, 32x32, n = [1K]),
     grid = (n.div_ceil(u64::from(TILE)), n.div_ceil(u64::from(TILE))),

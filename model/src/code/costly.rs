@@ -19,8 +19,8 @@ pub struct CostlyLine {
     pub cost: AccessCost,
     /// The line: `src/lib.rs:12`.
     pub line: String,
-    /// The line of the kernel that calls it, if it is of an inlined function; of several calls the
-    /// one that costs most.
+    /// If it is a line of an inlined function: the line of the kernel that calls it, by the most
+    /// expensive of several calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inlined_at: Option<String>,
     /// How many other calls of the function have a part of the amount.
@@ -34,7 +34,7 @@ pub struct CostlyLine {
     /// if it is the line with the most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// Whether the emulated driver counted it for a run on a GPU, whose counters have no lines.
+    /// Whether the emulated driver counted it for a run on a GPU: a GPU's counters have no lines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub emulated: bool,
 }
@@ -246,7 +246,7 @@ pub struct CostByLine<'c> {
     lines: BTreeMap<SourceLine<'c>, CostOfLine<'c>>,
 }
 
-/// What a line costs, and what it costs for each call of its function.
+/// The cost of a line in all, and for each call of its function.
 #[derive(Default)]
 struct CostOfLine<'c> {
     amount: u64,
@@ -277,7 +277,7 @@ impl<'c> CostByLine<'c> {
         Self { cost, total, lines }
     }
 
-    /// The lines in order, and what each costs.
+    /// The lines in order, with the cost of each.
     pub fn lines(&self) -> impl Iterator<Item = (&SourceLine<'c>, u64)> {
         self.lines.iter().map(|(line, cost)| (line, cost.amount))
     }

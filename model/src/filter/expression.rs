@@ -190,7 +190,7 @@ fn holds(node: &Node, subject: Subject<'_>) -> Result<Option<bool>, ParseError> 
             }
         },
         Set::Not(inner) => holds(inner, subject)?.map(|holds| !holds),
-        // What one side decides alone needs no value of the other.
+        // If one side decides alone, the other needs no value.
         Set::Or(a, b) => match (holds(a, subject), holds(b, subject)) {
             (Ok(Some(true)), _) | (_, Ok(Some(true))) => Some(true),
             (a, b) => either(a?, b?),

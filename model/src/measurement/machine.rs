@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::code::Counter;
 
-/// What a pass found at each machine instruction.
+/// The findings of a pass at each machine instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MachineCounts {
     /// The functions that were launched, or called by them.

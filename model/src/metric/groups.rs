@@ -1,7 +1,7 @@
 //! Groups of metrics by the names of Nsight Compute's, `group:memory__…`.
 //!
-//! Input: a group's name. Output: its metrics: those that the guide's table or chart of this name
-//! shows, as far as counters of a kernel provide them.
+//! Input: a group's name. Output: the metrics that the guide shows in the table or chart of this
+//! name, as far as counters of a kernel provide them.
 
 /// Each group and its metrics.
 const GROUPS: &[(&str, &[&str])] = &[

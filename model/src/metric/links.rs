@@ -1,4 +1,4 @@
-//! Facts about the links of a device; those that begin with `nvlink__` are Nsight Compute's.
+//! Facts about the links of a device. Names that begin with `nvlink__` are Nsight Compute's.
 //!
 //! Input: a name. Output: a metric whose value is in
 //! [`crate::links::DeviceLinks`]. NVML and the driver report them without a pass.
@@ -32,7 +32,7 @@ pub(super) fn find(name: &str) -> Option<Metric> {
     LINKS.iter().find(|row| row.name == name).map(Row::metric)
 }
 
-/// Whether `counter`, a hardware counter, counts what goes over NVLink.
+/// Whether `counter`, a hardware counter, counts traffic over NVLink.
 #[must_use]
 pub fn counts_nvlink(counter: &str) -> bool {
     ["nvlrx__", "nvltx__"].iter().any(|unit| counter.starts_with(unit))

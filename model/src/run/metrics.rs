@@ -102,7 +102,7 @@ impl Metrics {
         Some(&mut self.own[at])
     }
 
-    /// Whether `name` is one of its own metrics; all metrics with a value are.
+    /// Whether `name` belongs to its own metrics; all metrics with a value do.
     pub fn is_own(&self, name: &str) -> bool {
         self.place(name).is_ok()
     }

@@ -94,7 +94,8 @@ fn among<'s>(
     some_benches: bool,
 ) -> BTreeMap<&'s str, Here<'s>> {
     let added: Vec<_> = here.iter().filter(|(target, _)| !before.contains_key(*target)).collect();
-    // What two benches include by `mod` is a series of each, of which one may be renamed.
+    // A series that two benches include by `mod` belongs to each, and one of the two may be
+    // renamed.
     let renamed = !added.is_empty() && shares_place(here);
     let kept = before.iter().filter(|(target, _)| here.contains_key(*target));
     let mut found: BTreeMap<_, _> = kept.map(|(&target, _)| (target, Here::Of(target))).collect();

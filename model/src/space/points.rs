@@ -26,7 +26,7 @@ pub struct Points<'s> {
     lengths: Vec<u64>,
     /// How many combinations one step of each factor spans.
     strides: Vec<u64>,
-    /// Conditions, the ones that skip most first, with how many combinations a refusal skips.
+    /// Conditions, each with the number of combinations that a refusal skips, largest number first.
     filters: Vec<(&'s Expression, u64)>,
     next: u64,
     total: u64,

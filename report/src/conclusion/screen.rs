@@ -42,7 +42,7 @@ pub(crate) fn lines(run: &Run, (width, most): (Option<u16>, usize), paint: Paint
     lines
 }
 
-/// The sentence alone, like [`lines`]: the end of the output is what a terminal shows.
+/// The sentence alone, like [`lines`]: a terminal shows the end of the output.
 pub(crate) fn sentence(run: &Run, paint: Paint) -> Option<String> {
     compared(run).map(|told| sentence_of(&told, paint))
 }

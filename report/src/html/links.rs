@@ -13,10 +13,10 @@ use maud::{Markup, PreEscaped};
 /// The attribute of the row of a line, which follows its `id`.
 pub(super) const PLACE: &str = "data-place";
 
-/// The elements whose text has no links.
+/// The elements without links in their text.
 const OPAQUE: [&str; 6] = ["a", "svg", "button", "summary", "h2", "td.code"];
 
-/// The element in a cell of code whose text has links.
+/// The element in a cell of code with links in its text.
 const CALL: (&str, &str) = ("td", "small");
 
 /// `page` with links.

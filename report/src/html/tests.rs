@@ -24,7 +24,8 @@ fn page(run: &Run) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Three block sizes at two problem sizes, each timed by three processes, and one that failed.
+/// Three block sizes at two problem sizes, each timed by three processes, and a failed
+/// configuration.
 fn measured() -> Run {
     let row = |at: u64, n: u64, ns: f64| {
         let passes: Vec<_> = [0.99, 1.0, 1.02]
@@ -141,7 +142,7 @@ fn a_large_run_is_a_small_page() {
     assert!(length < 1_000_000, "{length} bytes");
 }
 
-/// The page of a run of any size is limited, and says what it leaves out.
+/// The page of a run of any size is limited, and names the omitted parts.
 #[test]
 fn a_run_of_many_rows_is_a_page_of_few() {
     let rows: Vec<_> = (0..5_000).map(|at| row(64 + at, "duration", Ok(9e3 + at as f64))).collect();
@@ -156,7 +157,7 @@ fn a_run_of_many_rows_is_a_page_of_few() {
     assert_eq!(String::from_utf8(out).unwrap().matches("<tr id=").count(), 5_000);
 }
 
-/// Passing thresholds are folded where they would push what matters off the screen.
+/// Passing thresholds are folded if they would push important parts off the screen.
 #[test]
 fn many_passing_thresholds_are_folded_and_the_violated_one_is_not() {
     let mut run = run("1", vec![series(vec![row(64, "duration", Ok(9e3))])]);

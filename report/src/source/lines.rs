@@ -36,8 +36,8 @@ impl<'r> Line<'r> {
     }
 }
 
-/// `inlined at src/lib.rs:58 and 1 more`, for a line that is in an inlined function; of many calls
-/// the one that costs most.
+/// `inlined at src/lib.rs:58 and 1 more`, for a line of an inlined function; of many calls it names
+/// the most expensive.
 pub(crate) fn inlined_at(line: &Line<'_>) -> Option<String> {
     let first = line.calls.first()?;
     let more = and_more(line.calls.len() - 1);

@@ -284,8 +284,8 @@ impl Table<'_> {
     }
 }
 
-/// The PTX of a line that stands for it where its text is unknown: an access or a branch, else what
-/// was executed most.
+/// The PTX of a line, shown if its text is unknown: an access or a branch, else what was executed
+/// most.
 fn main_ptx<'r>(row: &'r ConfigurationResult, place: &SourceLine<'_>) -> Option<&'r ListedLine> {
     let of_line = row.code.iter().flat_map(|code| {
         code.lines().filter(|(line, _)| code.source(line).as_ref() == Some(place))

@@ -1,8 +1,8 @@
 //! The driver of an annotated kernel's expansion: launch, arguments, verification, measurement.
 //!
 //! Input: the values of the annotation's expressions, in parameter order. Output: one measured
-//! pass. The first launch finds fresh inputs, so it is the one that is verified and, on the
-//! emulated driver, counted.
+//! pass. The first launch finds fresh inputs, so it is verified and, on the emulated driver,
+//! counted.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -134,7 +134,7 @@ impl<'r> KernelRun<'r> {
         self.run.value(axis)
     }
 
-    /// The outcome of a configuration for whose types the kernel has no instance.
+    /// The outcome of a configuration without an instance of the kernel for its types.
     ///
     /// # Errors
     /// Always.

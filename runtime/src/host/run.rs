@@ -412,7 +412,7 @@ impl<'a> Run<'a> {
         Ok(module)
     }
 
-    /// Names parts of what is measured, so that each has metrics of its own: see [`NamedRanges`].
+    /// Names parts of the measured work. Each part has its own metrics: see [`NamedRanges`].
     ///
     /// ```
     /// use gpuprof::prelude::*;
@@ -578,7 +578,7 @@ impl<'a> Run<'a> {
         Err(Error::failed(activity::uncovered(kernel, 0)))
     }
 
-    /// Takes what the emulated driver counted.
+    /// Takes the counts of the emulated driver.
     fn take_emulated(&mut self, found: LaunchCounters) {
         let LaunchCounters { launches, timeline, counted, code, checks, .. } = found;
         let Counts { counters, hardware, estimate } =
@@ -667,7 +667,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Takes what CUPTI saw.
+    /// Takes the records of CUPTI.
     fn take_observed(&mut self, observed: Observed) {
         let Observed { launches, timeline, inside, unified_memory, .. } = observed;
         self.inside = inside;

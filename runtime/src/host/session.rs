@@ -153,8 +153,8 @@ impl Session {
         }
     }
 
-    /// Has the reply written by `reply`, frees everything on the device and destroys the context,
-    /// while no process measures; memory of the user's code is freed with the process.
+    /// Has the reply written by `reply`, frees everything on the device and destroys the context
+    /// while no process measures. Memory that user code allocated is freed with the process.
     ///
     /// # Errors
     /// Those of `reply`.

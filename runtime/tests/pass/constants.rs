@@ -1,4 +1,4 @@
-//! Axes that combine, and a kernel with constants: what the registry holds of them.
+//! Axes that combine, and a kernel with constants, in the registry.
 
 use gpuprof::__private::{Body, SERIES};
 use gpuprof::prelude::*;

@@ -1,4 +1,5 @@
-//! Device functions type-check on the host, and say what they are when they are called there.
+//! Device functions type-check on the host, and panic with an explanation when they are called
+//! there.
 
 use gpuprof::prelude::*;
 

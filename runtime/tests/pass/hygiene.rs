@@ -1,4 +1,4 @@
-//! Nothing of the expansion meets the user's names, and it needs none of the user's imports.
+//! The expansion conflicts with no name in the user's code and needs no import there.
 
 #![no_implicit_prelude]
 #![deny(missing_docs, unused, unsafe_op_in_unsafe_fn)]

@@ -1,4 +1,4 @@
-//! Every key of `#[kernel]`, and what the registry then holds.
+//! Every key of `#[kernel]`, and the resulting entry of the registry.
 
 use gpuprof::__private::{Body, SERIES};
 use gpuprof::prelude::*;

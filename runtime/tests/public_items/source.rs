@@ -37,7 +37,7 @@ fn from_file(name: String, file: &Path, folder: &Path, declared: Vec<Attribute>)
     from_items(name, attributes, parsed.items, folder)
 }
 
-/// `folder` is where the files of its own modules are.
+/// `folder` contains the files of its modules.
 fn from_items(name: String, attributes: Vec<Attribute>, all: Vec<Item>, folder: &Path) -> Module {
     let mut module = Module { name, attributes, items: Vec::new(), modules: Vec::new() };
     for item in all {

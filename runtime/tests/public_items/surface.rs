@@ -1,4 +1,4 @@
-//! What of a crate its users see.
+//! The items of a crate that its users see.
 //!
 //! Input: the tree of its modules. Output: its public items under the paths at which users find
 //! them, each with its documentation, its aliases and the names in its signature. Private modules
@@ -12,7 +12,7 @@ use syn::{Attribute, Expr, ImplItem, Item as Syntax, Lit, Meta, TraitItem, UseTr
 
 use crate::source::Module;
 
-/// What every Rust file can name.
+/// Names that every Rust file has.
 const PRELUDE: [&str; 17] = [
     "Self",
     "Option",
@@ -131,7 +131,7 @@ impl Walk<'_> {
         }
         let own = joined(path, &module.name);
         self.push(module, own.clone(), &module.attributes, TokenStream::new());
-        // The prelude repeats what has its place elsewhere.
+        // The prelude repeats items from elsewhere.
         if module.name != "prelude" {
             self.module(module, &own);
         }
@@ -174,7 +174,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The item itself, and what it declares.
+    /// The item itself, and its declarations.
     fn item(&mut self, module: &Module, item: &Syntax, path: &str) {
         let (Some(name), Some((vis, attributes))) = (name_of(item), head_of(item)) else { return };
         let is_macro = attributes.iter().any(|a| a.path().is_ident("macro_export"));
@@ -254,7 +254,7 @@ fn is_hidden(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// What users call `item`: of a derive macro, what it derives.
+/// The name of `item` for users: of a derive macro, the derived trait.
 fn name_of(item: &Syntax) -> Option<String> {
     let derived;
     let name = match item {
@@ -307,7 +307,7 @@ fn signature(item: &Syntax) -> TokenStream {
                 all
             },
         ),
-        // A sealed trait's private parent is what seals it.
+        // A sealed trait has a private parent.
         Syntax::Trait(item) => item
             .supertraits
             .iter()

@@ -149,7 +149,8 @@ mod tests {
     fn the_surplus_that_passes_makes_a_fifth_of_slow_processes_rare() {
         let tolerated = critical_values(50, |look| Some(look.slow_tolerated));
         assert_eq!(tolerated, [0, 0, 0, 0, 1, 2, 5, 9, 15, 24, 37, 57].map(Some));
-        // As if looks forgot those before. Without a surplus, the first passes what others do.
+        // As if looks forgot those before. Without a surplus, the first one passes as often as the
+        // others.
         let passes = |(rounds, most): (u32, Option<u32>)| {
             let law = Binomial::new(0.2, u64::from(rounds)).unwrap();
             most.filter(|most| *most > 0 || rounds == 15).map(|most| law.cdf(u64::from(most)))

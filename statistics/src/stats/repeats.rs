@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// `docs/claims.md` has the rates at which the default gate errs with it.
 const FOR_ONE_PERCENT: f64 = 24.0;
 
-/// So many processes of all configurations together show how much neighbours are alike.
+/// So many processes of all configurations together show how much neighbours correlate.
 const SHOW_CORRELATION: usize = 100;
 
 /// How many processes time each configuration.

@@ -192,8 +192,8 @@ fn nothing(verdict: Verdict) -> Finding {
     }
 }
 
-/// The improvements of `series` that no threshold asks about; for a noisy metric only those that
-/// are rare by chance among the `noisy` changes of the run.
+/// The improvements of `series` that no threshold asks about; for a noisy metric only improvements
+/// that are rare by chance among the `noisy` changes of the run.
 fn changed(series: &SeriesResult, noisy: usize) -> impl Iterator<Item = Finding> + '_ {
     #[expect(clippy::cast_precision_loss, reason = "changes are counted")]
     let level = BY_CHANCE / noisy.max(1) as f64;

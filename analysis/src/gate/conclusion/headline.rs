@@ -186,7 +186,7 @@ impl Parts<'_> {
         keys.any(|key| key.starts_with(&found.series))
     }
 
-    /// What should have been measured or verified and was not; none if nothing is missing.
+    /// The measurements or verifications that are missing; none if all are there.
     fn missing(&self) -> Option<String> {
         let comparison = self.run.comparison.as_ref();
         let [vanished, unheld, weaker] = comparison

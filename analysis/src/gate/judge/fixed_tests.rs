@@ -131,7 +131,7 @@ fn with_fewer_than_three_processes_the_value_decides() {
     assert_eq!((of(95_000.0), of(105_000.0)), (Verdict::Pass, Verdict::Fail));
 }
 
-/// The outcome of a run whose first look was at seven processes, and its requests for more.
+/// The outcome of a run with its first look at seven processes, and its requests for more.
 fn looked(text: &str, rows: &[ConfigurationResult]) -> (Judgement, Vec<(String, u32)>) {
     let budget = Budget::new(0, rows.len());
     let catalogue = Catalogue::built_in();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use gpuprof_model::ExitCode;
 
-/// The driver's file about who may read counters.
+/// The driver's file about the permission to read counters.
 pub(super) const PARAMETERS: &str = "/proc/driver/nvidia/params";
 
 /// How a check ended.

@@ -3,7 +3,7 @@
 //!
 //! Input: the visible devices and the settings. Output: the checks of each. A process that queries
 //! one of several sees only that one, like a process that measures on it. The device is locked
-//! during its trial, and one that another gpuprof has locked gets no trial: a second session would
+//! during its trial. A device that another gpuprof has locked gets no trial: a second session would
 //! be refused or disturb the other.
 
 use gpuprof_model::measurement::DeviceRecord;
@@ -48,7 +48,7 @@ impl Examined {
     }
 }
 
-/// The devices that the driver shows, and those that the settings name.
+/// The devices that the driver shows, and the devices that the settings name.
 pub(super) struct Devices {
     shown: Vec<DeviceRecord>,
     named: Option<Vec<usize>>,

@@ -79,7 +79,7 @@ pub(super) fn disassembler() -> Check {
     optional(&nvdisasm::PROGRAM, "counts by line show SASS and live registers", needed)
 }
 
-/// The check of `program`, with what it `gives`, or for what it is `needed`.
+/// The check of `program`, with its output `gives`, or its purpose `needed`.
 fn optional(program: &'static Program, gives: &str, needed: &str) -> Check {
     match toolkit::Search::from_environment(program).find(program) {
         Ok(toolkit::Installed { file, version, place }) => {

@@ -27,7 +27,7 @@ pub(super) fn read(
     Ok(Some(Against { name, run, across_devices, in_rounds: false, scope }))
 }
 
-/// The baseline of a run next to a revision without a harness: its `name`, and what it lacks. A
+/// The baseline of a run next to a revision without a harness: its `name`, and the missing part. A
 /// note says that the run measures this revision alone.
 pub(super) fn absent(
     (name, reason): (String, String),

@@ -1,4 +1,4 @@
-//! Predicts, before any measurement, what a run against a stored baseline can decide.
+//! Predicts, before any measurement, the power of a run against a stored baseline.
 //!
 //! Input: the plan. Output: a line on standard error, and a warning where the baseline has too few
 //! processes to decide 99 % of unchanged runs: its side cannot grow, so waiting would not help.

@@ -1,7 +1,7 @@
 //! A process with another collector than the passes have, for one configuration.
 //!
-//! Input: a configuration on its device, and what to find. Output: what the process found, or why
-//! it found nothing: the configuration has its other results all the same.
+//! Input: a configuration on its device, and a request. Output: the findings of the process, or why
+//! there are none: the configuration keeps its other results.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Exact bank conflicts on a GPU, for configurations that ask for them.
 //!
-//! Input: a configuration whose passes have ended. Output: its counters, with the bank conflicts
-//! that another process counts by instruction, or why they are not known.
+//! Input: a configuration after its passes. Output: its counters, with the bank conflicts that
+//! another process counts by instruction, or why they are not known.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::collector::{Subject, library};
 use super::decided::Prepared;
 use crate::options::ReplayMode;
 
-/// What counts them.
+/// The collector of bank conflicts.
 pub(super) struct Conflicts<'a> {
     prepared: &'a Prepared,
     executions: &'a [Execution<'a>],

@@ -39,7 +39,7 @@ pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
         let keys: BTreeSet<String> = lack.filter_map(|it| it.configuration.clone()).collect();
         for key in keys {
             let mut rows = series.configurations.iter_mut();
-            // What the GPU counted by line has lines already.
+            // Counts of the GPU by line have lines already.
             let lacks = |row: &&mut ConfigurationResult| {
                 row.source.is_none() && row.configuration.to_string() == key
             };

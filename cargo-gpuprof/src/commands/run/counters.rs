@@ -279,7 +279,7 @@ fn needed(
     let mut in_sections = checked.iter().flat_map(Checked::in_sections).map(String::as_str);
     let mut asked = counters(&mut written.iter().copied());
     let sections = counters(&mut in_sections);
-    // It says whether patching may have moved the others, and costs no pass of its own.
+    // It says whether patching may have moved the others, and costs no further pass.
     if asked.union(&sections).any(|name| is_patched(name)) {
         asked.insert(DIVERGENT_BRANCHES.to_owned());
     }

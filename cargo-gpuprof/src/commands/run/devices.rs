@@ -2,7 +2,7 @@
 //!
 //! Input: the settings of the command line and the configuration, and a harness to ask. Output: the
 //! devices to measure on, none of them if the emulated driver answers. By default it is the first
-//! one, in an unchanged environment; each selected device is the only one that its processes see.
+//! one, in an unchanged environment. The processes of a selected device see no other device.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -47,8 +47,8 @@ pub(super) fn show(plan: &Plan, refused: Option<&Blocked>, out: &mut impl Write)
 
 /// Configurations, passes, processes, and the time they take.
 fn text(plan: &Plan) -> String {
-    // The devices are of one model: they differ in their permissions, and the run takes what it
-    // gets.
+    // The devices are of one model: they differ in their permissions, and the run uses those that
+    // it has.
     let counted = plan.setups.iter().find(|setup| setup.counters().is_some());
     let setup = counted.or(plan.setups.first());
     let counters = setup.and_then(CounterSetup::counters);

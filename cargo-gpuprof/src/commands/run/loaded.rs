@@ -1,7 +1,7 @@
 //! `--load-baseline`: a stored run instead of a new one, like Criterion's option.
 //!
 //! Input: the names of two stored runs. Output: the first judged against the second, in a run's
-//! formats. Nothing is built: the thresholds are those that `compare` judges by.
+//! formats. Nothing is built: the thresholds are the same as in `compare`.
 
 use std::io::Write;
 

@@ -1,7 +1,7 @@
 //! The machine code of kernels on the emulated driver, for which ptxas compiles them.
 //!
-//! Input: a configuration whose passes have ended. Output: its code, with the machine code next to
-//! the PTX, if ptxas and nvdisasm are installed. The emulated driver executes the PTX, so nothing
+//! Input: a configuration after its passes. Output: its code, with the machine code next to the
+//! PTX, if ptxas and nvdisasm are installed. The emulated driver executes the PTX, so nothing
 //! counts how often warps would execute a machine instruction.
 
 use std::collections::BTreeMap;

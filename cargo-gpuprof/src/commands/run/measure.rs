@@ -1,7 +1,7 @@
 //! From a prepared run to its results.
 //!
-//! Input: a prepared run. Output: the run, even one that was cut short. The listeners of the
-//! engine's events are here: the journal, the progress, the results and the JSON lines.
+//! Input: a prepared run. Output: the run, even if it was cut short. The listeners of the engine's
+//! events are here: the journal, the progress, the results and the JSON lines.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -63,8 +63,8 @@ impl Progress {
         }
     }
 
-    /// Whether the configuration with `status` has a line: each of a short sweep; of a long one
-    /// those that end a twentieth, and the first failures.
+    /// Whether the configuration with `status` has a line: all of a short sweep; of a long one
+    /// every twentieth, and the first failures.
     fn is_told(&mut self, status: &Status) -> bool {
         let Self { done, total, .. } = *self;
         let parts = total.min(MOST_LINES);

@@ -295,7 +295,7 @@ impl<'a> Results<'a> {
         self.provenance_of(at).input_sha256.extend(files);
     }
 
-    /// Keeps what timed the samples of a configuration.
+    /// Keeps the timer of the samples of a configuration.
     fn take_timer(&mut self, at: At, passes: &[PassResult]) {
         let provenance = self.provenance_of(at);
         passes.iter().filter_map(|pass| pass.timing.as_ref()).for_each(|timing| {

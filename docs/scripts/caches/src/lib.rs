@@ -41,7 +41,7 @@ pub unsafe fn stencil(n: u32, x: *const f32, y: *mut f32) {
     unsafe { *y.add(((k * n + j) * n + i) as usize) = neighbours - 6.0 * at(i, j, k) };
 }
 
-/// Counts into 1,024 bins: one hot buffer of 8 KB, whose time depends on where it lies.
+/// Counts into 1,024 bins: one hot buffer of 8 KB. Its address determines the time.
 #[gpuprof::kernel(
     series(block = 64..=512, n = [4M]),
     grid = n.div_ceil(block * 16),

@@ -36,7 +36,7 @@ pub fn cublas(stream: &Arc<CudaStream>) -> Result<Operation, Failure> {
     Ok(Operation { call: Box::new(call), streams: Vec::new() })
 }
 
-/// A device of candle with a stream of its own.
+/// A device of candle with a separate stream.
 fn candle_device() -> Result<(Device, Arc<CudaStream>), Failure> {
     let device = Device::new_cuda_with_stream(0)?;
     let stream = device.as_cuda_device()?.cuda_stream();
@@ -80,7 +80,7 @@ fn axpy(x: &Array<f32>, y: &mut Array<f32>) {
     }
 }
 
-/// y ← y + 0.5 x by CubeCL, which has streams of its own and waits for the result.
+/// y ← y + 0.5 x by CubeCL, which launches on its own streams and waits for the result.
 pub fn cubecl() -> Result<Operation, Failure> {
     const N: usize = 1 << 20;
     const BLOCK: u32 = 256;

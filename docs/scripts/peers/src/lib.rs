@@ -1,5 +1,5 @@
 //! Copies and kernels that use the memory of another GPU, and managed memory, to compare the bytes
-//! of the links with those that were moved, and with Nsight Compute's.
+//! of the links with the moved bytes, and with Nsight Compute's.
 //!
 //! The series call them for gpuprof, and the program `one-call` for ncu.
 

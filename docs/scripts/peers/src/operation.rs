@@ -17,7 +17,7 @@ pub struct Operation {
     pub streams: Vec<Arc<CudaStream>>,
 }
 
-/// What an operation moves.
+/// The bytes that an operation moves.
 const BYTES: usize = 64 << 20;
 const BLOCK: u32 = 256;
 
@@ -67,8 +67,8 @@ impl Kernel {
     }
 }
 
-/// Memory of one GPU by `cuMemAlloc`, which peers may access. cudarc allocates from a pool, whose
-/// memory they may not.
+/// Memory of one GPU by `cuMemAlloc`, which peers may access. cudarc allocates from a pool, which
+/// they may not access.
 struct Memory {
     address: u64,
     owner: Arc<CudaContext>,
@@ -97,7 +97,7 @@ impl Drop for Memory {
     }
 }
 
-/// The second GPU, whose memory the first one may access, and which may access the first one's.
+/// The second GPU. Either GPU may access the memory of the other.
 fn second(first: &Arc<CudaStream>) -> Result<Arc<CudaContext>, Failure> {
     let second = CudaContext::new(1)?;
     for (from, to) in [(&second, first.context()), (first.context(), &second)] {

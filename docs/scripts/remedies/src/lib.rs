@@ -49,7 +49,7 @@ pub unsafe fn conflicts(_n: u32, x: *const f32, y: *mut f32) {
     let (lane, row) = (thread::lane(), thread::warp());
     let i = thread::global_x() as usize;
     // SAFETY: the grid has as many threads as both buffers have elements; a block has 32 warps, and
-    // reads what it wrote before the barrier.
+    // after the barrier reads its own writes.
     unsafe {
         tile.write(row * 32 + lane, *x.add(i));
         block::sync();
@@ -173,7 +173,7 @@ pub unsafe fn doubles_remedied(_n: u32, x: *const f32, y: *mut f32) {
     }
 }
 
-/// An array that is indexed by what only the thread knows lies in local memory.
+/// An array with an index that only the thread knows lies in local memory.
 #[gpuprof::kernel(
     series(n = [1M]), block = 64, grid = n / 64, args(n, random(n), zeros(n)), bytes = 8 * n,
 )]
@@ -310,7 +310,7 @@ pub unsafe fn unbalanced(_n: u32, x: *const f32, y: *mut f32) {
     unsafe { *y.add(i) = work(*x.add(i), rounds) }
 }
 
-/// All have what they had on average.
+/// All keep their value on average.
 #[gpuprof::kernel(
     series(n = [256K]), block = 1024, grid = n / 1024, args(n, random(n), zeros(n)), bytes = 8 * n,
 )]

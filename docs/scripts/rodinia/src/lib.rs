@@ -238,7 +238,7 @@ fn srad_of_parts(
 
 #[gpuprof::kernels(cuda = "suite/cuda/lud/cuda/lud_kernel.cu")]
 unsafe extern "C" {
-    /// What a row and a column of tiles take from the rest of the matrix
+    /// Subtracts a row and a column of tiles from the rest of the matrix
     #[kernel(
         series(block = 16x16, n = [96], offset = [0, 64]),
         grid = ((n - offset) / 16 - 1, (n - offset) / 16 - 1),

@@ -27,7 +27,7 @@ pub fn changes(
     found
 }
 
-/// The instructions of the loop that begins with a block: what reaches an edge back to it without
+/// The instructions of the loop that begins with a block: they reach an edge back to it without
 /// passing it. An edge leads back if it leads to the same or an earlier place.
 fn loop_of(blocks: &[Block], flow: &Flow, head: usize) -> Option<Vec<usize>> {
     let back = flow.predecessors[head].iter().copied().filter(|&from| from >= head);

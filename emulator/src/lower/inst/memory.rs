@@ -64,7 +64,7 @@ pub struct Element {
     pub sharing: Sharing,
     /// The ordering effect on other blocks.
     pub order: GridOrder,
-    /// `.nc`: nobody changes the place.
+    /// `.nc`: no thread changes the place.
     pub read_only: bool,
 }
 
@@ -129,7 +129,7 @@ pub struct Atomic {
     pub ty: Scalar,
     /// Whether anything reads the old value.
     pub result_used: bool,
-    /// Whether the old value may decide what a thread does.
+    /// Whether the old value may influence the thread.
     pub informs: bool,
     /// Whether it orders earlier or later accesses.
     pub orders: bool,
@@ -156,7 +156,7 @@ pub struct AtomicVector {
     pub count: u8,
     /// Whether the old values have a register.
     pub result_used: bool,
-    /// Whether they may decide what a thread does.
+    /// Whether they may influence the thread.
     pub informs: bool,
     /// Whether it orders earlier or later accesses.
     pub orders: bool,

@@ -143,7 +143,8 @@ impl Instruction {
     }
 
     /// Clocks until its result is there, if that varies and it accesses no memory. By chains of
-    /// instructions on an H100 and an H200, less what ptxas adds to them (docs/scripts/estimate).
+    /// instructions on an H100 and an H200, less the instructions that ptxas adds
+    /// (docs/scripts/estimate).
     pub fn latency(&self) -> u64 {
         match self.opcode {
             // SHFL, S2R, REDUX, S2UR.

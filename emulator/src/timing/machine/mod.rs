@@ -50,7 +50,7 @@ impl Machine {
         Self { flow: Flow::new(&code), code }
     }
 
-    /// Whether it is the whole of what a launch with these `counts` executed, and of which part
+    /// Whether it is all the code that a launch with these `counts` executed, and of which part
     /// each instruction is: a function that it calls is elsewhere, and a branch that shares its
     /// line with others hides their block.
     pub fn is_whole(&self, program: &Program, counts: &Counts) -> bool {

@@ -18,7 +18,7 @@ const TAKEN: u64 = 5;
 /// Clocks until an instruction of memory has read its operands.
 const READ: u64 = 10;
 
-/// Clocks for which instructions whose latency varies wait for their pipe before they hold up the
+/// Clocks for which instructions of variable latency wait for their pipe before they hold up the
 /// warp.
 const QUEUE: u64 = 32;
 
@@ -48,7 +48,7 @@ pub enum Effect {
     JoinCopies,
     /// It waits for the block.
     Barrier,
-    /// It holds up what follows for so many ticks.
+    /// It delays the next instruction for so many ticks.
     Fence { ticks: u64 },
 }
 

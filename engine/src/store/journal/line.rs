@@ -1,8 +1,8 @@
 //! A line of a journal, and its writer.
 //!
 //! Every line but the first names the start of the run that wrote it. This distinguishes the lines
-//! of a process that was replaced by another: on a file system without locks, or one that gives
-//! away the locks of a lost machine, nothing else keeps the two apart.
+//! of a process from those of its replacement. Nothing else does on a file system without locks, or
+//! if it gives away the locks of a lost machine.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -91,7 +91,7 @@ struct Header {
 }
 
 impl Header {
-    /// The header of `text`. A row, the most of its line, is left to whoever takes it.
+    /// The header of `text`. A row, the most of its line, is left to the caller.
     fn read(text: &[u8]) -> serde_json::Result<Self> {
         const ROW: &[u8] = b"\"line\":\"row\"";
         let end = memmem::find(&text[..text.len().min(HEADER)], ROW).map(|start| start + ROW.len());

@@ -60,7 +60,7 @@ pub struct RunIdentity {
     /// How counters are collected; none where none are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_mode: Option<Replay>,
-    /// What the counters of series functions are of, if `--range` says so.
+    /// The extent of the counters of series functions, if `--range` gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter_range: Option<CounterRange>,
     /// Which NVTX ranges are measured, if `--nvtx` says so.
@@ -79,7 +79,7 @@ pub struct RunIdentity {
     /// journals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<BTreeMap<String, String>>,
-    /// The thresholds of every layer, each behind its series: those that are added later are
+    /// The thresholds of every layer, each behind its series. Thresholds that are added later are
     /// judged, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<String>,
@@ -89,7 +89,8 @@ pub struct RunIdentity {
     /// Whether everything must be judged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
-    /// What else is collected, and how far passes may differ, by option; none in older journals.
+    /// Other settings of the collection and the permitted differences of passes, by option; none in
+    /// older journals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<BTreeMap<String, String>>,
 }

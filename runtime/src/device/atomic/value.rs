@@ -88,7 +88,7 @@ pub trait AtomicAdd: Copy + sealed::Sealed {
     #[doc(hidden)]
     unsafe fn add<S: Scope, M: Memory>(at: M::Address, value: Self, order: Ordering) -> Self;
 
-    /// The negated value, whose addition subtracts.
+    /// The negated value: adding it subtracts.
     #[doc(hidden)]
     fn negated(self) -> Self;
 }

@@ -172,7 +172,7 @@ macro_rules! half {
                 self.least(other, Ordering::is_ge)
             }
 
-            /// The one that comes first by `is_first`; −0 is below 0.
+            /// The value that comes first by `is_first`; −0 is below 0.
             #[cfg(not(target_arch = "nvptx64"))]
             fn least(self, other: Self, is_first: fn(Ordering) -> bool) -> Self {
                 match (self.is_nan(), other.is_nan()) {

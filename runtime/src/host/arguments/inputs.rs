@@ -143,7 +143,7 @@ pub(crate) fn hash(arguments: &[Argument]) -> u32 {
 }
 
 /// The buffers that the kernel reads and changes, and their state at timed samples: as `asked`, or
-/// else by what the kernel `reads`, for each parameter.
+/// else by the reads of the kernel (`reads`), for each parameter.
 pub(crate) fn in_place(
     arguments: &[Argument],
     asked: Option<Reset>,

@@ -109,8 +109,8 @@ fn float(number: impl IntoNumber) -> f64 {
 impl Tolerance {
     /// The tolerance of `value`.
     ///
-    /// # Errors
-    /// A part that is negative, infinite or not a number, or one that zeros would pass.
+    /// # Errors A part that is negative, infinite or not a number, or a tolerance that zeros would
+    /// pass.
     pub(crate) fn new(value: impl IntoTolerance) -> Result<Self> {
         let tolerance = value.into_tolerance();
         let (Absolute::OfScale(absolute) | Absolute::InUnits(absolute)) = tolerance.absolute;

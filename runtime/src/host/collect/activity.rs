@@ -1,7 +1,7 @@
 //! The duration of a sample by the device's own clock, from CUPTI's activity records.
 //!
 //! Input: a session, and the launches of a sample between two time stamps of the clock probe.
-//! Output: nanoseconds from the first start to the last end of what ran in between. CUDA events
+//! Output: nanoseconds from the first start to the last end of the work in between. CUDA events
 //! read some 2.3 µs more around a kernel, and on an H100 that share differs by ±0.1 µs from one
 //! process to the next, where the device's own times differ by ±2 ns.
 //!
@@ -132,7 +132,7 @@ fn duration(
     let mut own = Vec::new();
     for record in records.iter().filter(|record| !is_stamp(record)) {
         if record.stream == before.stream {
-            // What restores inputs and flushes the cache comes before the first stamp.
+            // Restoring inputs and flushing the cache come before the first stamp.
             if record.start < before.start {
                 continue;
             }

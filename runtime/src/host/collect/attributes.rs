@@ -13,7 +13,7 @@ use crate::host::driver::library;
 /// How cudarc, after `cuda.h`, begins their names.
 const PREFIX: &str = "CU_DEVICE_ATTRIBUTE_";
 
-/// The attributes that a launch can depend on, and the ones that determine its speed.
+/// The attributes that a launch can depend on, and those that determine its speed.
 const KEPT: &[Attribute] = &[
     CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
     CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,

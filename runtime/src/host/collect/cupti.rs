@@ -73,7 +73,7 @@ struct Layout {
     content: SlotContent,
 }
 
-/// What the ranges of a slot are of.
+/// The contents of the ranges of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlotContent {
     /// One launch.
@@ -226,8 +226,8 @@ impl<'a> Collection<'a> {
             max_ranges: layout.room(),
             nesting_levels: layout.levels(),
             // A loop of passes in one process is application replay to CUPTI: it saves and restores
-            // nothing. Its own kernel replay leaves what it restores dirty in the L2, and lets
-            // nothing run between that and the launch.
+            // nothing. Its own kernel replay leaves restored data dirty in the L2, and lets nothing
+            // run between that and the launch.
             replay: CuptiReplay::Application,
             // A launch is a range: a range of our own would hold the gaps around the launch too,
             // and every rate over elapsed time would be diluted by them.

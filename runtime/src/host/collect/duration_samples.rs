@@ -29,7 +29,7 @@ const STEADY: f64 = 0.01;
 
 /// The part of the least warm-up that remains for a process that has just kept the device busy with
 /// another configuration, since the clocks are up and only the kernel's first launches differ; and
-/// for one that counts. Counters did not differ after a fifth (H100, `docs/claims.md`).
+/// for a process that counts. Counters did not differ after a fifth (H100, `docs/claims.md`).
 const SHORT_WARM_UP: f64 = 0.2;
 
 /// What is done for a sample.

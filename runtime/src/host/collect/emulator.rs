@@ -88,7 +88,7 @@ struct Profile {
     counts: Vec<[u64; Counter::EMULATED]>,
 }
 
-/// What the emulated driver counted.
+/// The counts of the emulated driver.
 #[derive(Default)]
 pub(crate) struct LaunchCounters {
     /// The launches.
@@ -97,8 +97,8 @@ pub(crate) struct LaunchCounters {
     pub(crate) timeline: Option<Timeline>,
     /// How often the profiler was started.
     pub(crate) starts: usize,
-    /// What was counted in each. Its hardware counters are those that the emulator does not count
-    /// as a GPU does in this kernel, and why.
+    /// The counts of each. They name the hardware counters that the emulator does not count as a
+    /// GPU does in this kernel, with the reason.
     pub(crate) counted: Vec<Counts>,
     /// The counts of each kernel by line.
     pub(crate) code: Vec<CountedCode>,

@@ -40,7 +40,7 @@ const UNCHANGED: Duration = Duration::from_secs(2);
 /// The pause between two reads of the counter.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What the counter says of launches.
+/// The energy of launches by the counter.
 #[derive(Debug, Clone, PartialEq)]
 enum Reading {
     Known(Span),
@@ -69,7 +69,7 @@ struct Change {
     millijoules: u64,
 }
 
-/// What the thread that reads the counter says.
+/// The messages of the thread that reads the counter.
 enum Heard {
     Change(Change),
     /// The counter cannot be read, and why.
@@ -230,7 +230,7 @@ impl Record {
         self.progress.push((now, before + batch));
     }
 
-    /// Takes what was `heard`, and says what follows from it, if that is enough.
+    /// Takes the readings `heard`, and returns the result if they suffice.
     fn hear(&mut self, heard: impl Iterator<Item = Heard>) -> Option<Reading> {
         for heard in heard {
             match heard {
@@ -302,12 +302,12 @@ mod tests {
     }
 
     impl Launches {
-        /// What an H200 says: its counter changes every 100 ms, and a read takes 3.4 ms.
+        /// Readings like an H200's: its counter changes every 100 ms, and a read takes 3.4 ms.
         fn reading(self) -> Reading {
             self.by_counter(|at, joules| (joules * at as f64 * 1e3) as u64)
         }
 
-        /// The same with a `counter` of its own, by the microsecond of its change and the watts.
+        /// The same with another `counter`, given the microsecond of its change and the watts.
         fn by_counter(self, counter: impl Fn(u64, f64) -> u64) -> Reading {
             const INTERVAL: u64 = 100_000;
             const READ: u64 = 3_400;

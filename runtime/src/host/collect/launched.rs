@@ -1,4 +1,4 @@
-//! What the closure of [`Run::measure`](crate::host::run::Run::measure) may return.
+//! The types that the closure of [`Run::measure`](crate::host::run::Run::measure) may return.
 
 use cudarc::driver::{CudaEvent, DriverError};
 

@@ -1,5 +1,4 @@
-//! The launches of a series function, whoever makes them: the user's code, a library, another
-//! thread, a graph.
+//! The launches of a series function, by user code, a library, another thread or a graph.
 //!
 //! Input: one call of what is measured, and later its samples. Output: a record of each launch, in
 //! the order of the driver calls that queued them, with its median times; and the timeline of the
@@ -36,7 +35,7 @@ pub(crate) struct Observed {
     pub(crate) starts: usize,
     /// Which of its work belongs to the range, in the order of the calls; none if all does.
     pub(crate) inside: Option<Vec<bool>>,
-    /// What moved of managed memory; none if it was not requested.
+    /// The migrations of managed memory; none if they were not requested.
     pub(crate) unified_memory: Option<UnifiedMemory>,
 }
 
@@ -106,7 +105,7 @@ fn begin_migrations(session: &Session, recorder: &mut ActivityRecorder) -> Resul
     ManagedBlock::allocate(session)
 }
 
-/// Managed memory that nobody uses.
+/// Unused managed memory.
 struct ManagedBlock(sys::CUdeviceptr);
 
 impl ManagedBlock {

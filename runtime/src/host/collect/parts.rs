@@ -111,8 +111,8 @@ fn sum(name: &str, values: &[&HardwareValue], called: &str) -> HardwareValue {
 }
 
 /// The parts of a range of several `launches` with what was `counted` in each: its kernels, in the
-/// order of their first launches, and after them the launches if `each` has a part of its own. None
-/// if the launches were counted together.
+/// order of their first launches, and after them the launches if `each` is a part. None if the
+/// launches were counted together.
 pub(crate) fn of_range(
     launches: &[LaunchRecord],
     counted: &[Counts],

@@ -62,7 +62,7 @@ pub(crate) fn prepare(session: &Session, request: &MeasureRequest) -> Result<()>
     }
 }
 
-/// Collects what the request wants into `result` while `once` runs: for counts once, for samples
+/// Collects the requested data into `result` while `once` runs: for counts once, for samples
 /// several times, each after `reset` and with caches as cold as for times.
 ///
 /// # Errors
@@ -99,8 +99,8 @@ pub(crate) fn collect(
     Ok(())
 }
 
-/// The counts of the SASS metrics called `names` while `once` runs, and the positions of those that
-/// the chip does not have.
+/// The counts of the SASS metrics called `names` while `once` runs, and the positions of the
+/// metrics that the chip does not have.
 fn count(
     session: &Session,
     wanted: &SourceRequest,

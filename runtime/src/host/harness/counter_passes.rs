@@ -71,7 +71,7 @@ pub(crate) fn count<'s>(
     process.begin_all();
     let at: Vec<usize> = kernels.iter().map(|kernel| kernel.position).collect();
     if let Err(error) = caught(|| collect(process, counters, kernels, &mut outcomes)) {
-        // Where it is not known whose error it is, that shows when each has a separate process.
+        // If the configuration at fault is unknown, it shows when each has a separate process.
         let failed = outcome(Err(error.of_several(at.len())));
         let of = |at| match process.position() {
             Some(position) if position != at => PassOutcome::Lost,

@@ -82,7 +82,7 @@ pub(crate) fn answer(
         let keys = move |point| series.id.keys().map(|key| format!("{key}/{point}"));
         series.space.points().map(move |point| point.map(keys))
     });
-    // A configuration without a value is reported; it must not be dropped like one that is not
+    // A configuration without a value is reported; it must not be dropped as if it were not
     // selected.
     let selects = |keys: &Result<[String; 2], ParseError>| {
         !options.ignored && keys.as_ref().map_or(true, |keys| options.selects(keys))

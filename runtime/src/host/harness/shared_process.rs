@@ -1,4 +1,4 @@
-//! The configurations that share a process, and what tells them apart when one goes wrong.
+//! The configurations that share a process, and the signals that identify the one at fault.
 //!
 //! Input: the position of the configuration that the process works on. Output: the same position
 //! for the runner, whose time limit is for each of them, and for an error that a launch causes; and
@@ -28,7 +28,7 @@ pub(crate) struct SharedProcess<'s> {
     first: usize,
     /// Whether the process has others.
     shared: bool,
-    /// The one that it works on, counted from the first.
+    /// The current configuration, counted from the first.
     now: Cell<Option<usize>>,
 }
 

@@ -57,8 +57,8 @@ impl Launcher {
         let mut pointers: Vec<*mut c_void> =
             parameters.iter_mut().map(|bytes| bytes.as_mut_ptr().cast()).collect();
         // SAFETY: the function, stream and buffers outlive the launch, and the parameters are those
-        // of the annotated function, in number, order and size. The kernel's author, who declared
-        // it `unsafe`, is responsible for its accesses.
+        // of the annotated function, in number, order and size. The kernel is declared `unsafe`, so
+        // its author is responsible for its accesses.
         unsafe {
             match &mut attributes.for_driver()[..] {
                 [] => queue(function, *shape, stream, &mut pointers),

@@ -39,7 +39,7 @@ impl Run<'_> {
         self.session.stream.cu_stream().cast()
     }
 
-    /// Lets the measured time contain what the launches queue on `stream` as well: it begins after
+    /// Includes the work that the launches queue on `stream` in the measured time: it begins after
     /// the work before them on [`Run::stream`], which then waits for it. Call it before
     /// [`Run::measure`].
     ///

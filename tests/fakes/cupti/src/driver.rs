@@ -10,7 +10,7 @@ use crate::table::{Counter, ID, Table};
 /// A launch, or a copy or fill, as the driver reported it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// What it is: one of the constants of [`crate::table::moved`].
+    /// Its kind: one of the constants of [`crate::table::moved`].
     pub moved: u32,
     /// How many bytes it moved.
     pub bytes: u64,

@@ -139,7 +139,7 @@ export! {
         CUpti_PmSampling_CounterData_GetSampleInfo_Params, PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE
     ) = pm_sampling::sample_info;
 
-    // The bindings have no size of its own; it is the same.
+    // The bindings lack the size of this structure, which equals that of the other one.
     cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams, PCSamplingGetNumStallReasonsParamsSize) = pc_sampling::data;
 }
 

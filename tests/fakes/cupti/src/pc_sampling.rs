@@ -122,7 +122,7 @@ pub fn data(p: &mut sys::CUpti_PCSamplingGetDataParams) -> Result<(), Code> {
     data.totalNumPcs = found.len();
     data.remainingNumPcs = 0;
     data.droppedSamples = trouble::loses("samples").unwrap_or(0) as u64;
-    // One string for all records of a function, as NVIDIA's: whoever frees it twice crashes.
+    // One string for all records of a function, as NVIDIA's: freeing it twice crashes.
     let mut names: BTreeMap<&str, *mut c_char> = BTreeMap::new();
     for (at, one) in found.iter().enumerate() {
         let name = *names.entry(&one.kernel).or_insert_with(|| owned(&one.kernel));

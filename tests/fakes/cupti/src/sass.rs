@@ -10,7 +10,7 @@ use crate::driver::{self, Executed};
 use crate::ready::{context, is_initialized, need_initialized};
 use crate::trouble;
 
-/// What a metric counts: a number of the emulator's counts, of all instructions or of some.
+/// The subject of a metric: a number of the emulator's counts, of all instructions or of some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     All(usize),

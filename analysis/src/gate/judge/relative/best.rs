@@ -73,8 +73,8 @@ impl<'r> Contest<'r> {
         Some(Self { reference: &reference.configuration, contenders })
     }
 
-    /// The one that decides: a chosen one that passes or is open, or else, if each is beyond the
-    /// limit, an open one, and otherwise the best.
+    /// The pair that decides: a chosen pair that passes or is open. If all chosen pairs are beyond
+    /// the limit, an open pair decides, and otherwise the best.
     pub(super) fn decider(mut self) -> Option<ConfigurationPair<'r>> {
         let chosen = || self.contenders.iter().take(CHOSEN);
         let within = |held: &ConfigurationPair<'_>| matches!(decision(held), Decision::Within(_));

@@ -41,8 +41,8 @@ impl<'b> InRounds<'b> {
         Self { bounds, question, rounds, chose: 0, decision }
     }
 
-    /// The rounds after those that chose the best of either side; with `chosen` for one of the
-    /// head's best, of which one that passes suffices.
+    /// The rounds after the best of either side was chosen. With `chosen` they are for one of the
+    /// head's best configurations, of which a single pass suffices.
     pub(super) fn of_the_best(
         bounds: &'b CriticalValues,
         threshold: &Threshold,

@@ -280,7 +280,7 @@ pub struct Returned {
     pub cubin: Option<Vec<u8>>,
 }
 
-/// Whether somebody hears of calls.
+/// Whether calls are reported.
 pub fn is_heard() -> bool {
     HEAR.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_some()
 }
