@@ -18,7 +18,7 @@ use gpuprof_analysis::gate::default_gate::default_gate;
 use gpuprof_analysis::gate::forecast;
 use gpuprof_analysis::gate::rates::{Draw, Rates, Trial as StoredTrial, rates};
 use gpuprof_analysis::gate::simulate::{FixedTrial, Pool, Shares, Trial};
-use gpuprof_analysis::sequential::{Bounds, LOOKS, Most};
+use gpuprof_analysis::sequential::{CriticalValues, LOOKS, Most};
 use gpuprof_analysis::stats::random::SplitMix;
 use gpuprof_analysis::stats::repeats::Repeats;
 use gpuprof_model::axis::AxisValue;
@@ -54,7 +54,7 @@ fn relative(pools: &[Named], unchanged: u32, slower: u32) {
         let simulate = |most, draws, percent| {
             let (limit_percent, resolution) = (2.0, *resolution);
             let trial = Trial { pool, limit_percent, share: 1.0, resolution, most, draws, seed: 1 };
-            SIZES.map(|size| trial.simulate(&Bounds::new(size, most), percent))
+            SIZES.map(|size| trial.simulate(&CriticalValues::new(size, most), percent))
         };
         let (same, many) = (simulate(single, unchanged, 0.0), simulate(common, unchanged, 0.0));
         let (slow, all_slow) = (simulate(single, slower, 3.0), simulate(common, slower, 3.0));
@@ -105,7 +105,7 @@ fn slow_shares(draws: u32) {
                 draws,
                 seed: 1,
             };
-            let found = SIZES.map(|size| trial.simulate(&Bounds::new(size, most), percent));
+            let found = SIZES.map(|size| trial.simulate(&CriticalValues::new(size, most), percent));
             let column =
                 |of: fn(&Shares) -> f64| each(&|at| format!("{:.1}", 100.0 * of(&found[at])));
             println!(
