@@ -1,6 +1,7 @@
 //! The device and its attributes.
 
 use super::code::Code;
+use super::exported::exported;
 use super::pointers::{Out, Target, Text};
 use super::state::{chip_of, device_count, initialise, with};
 use crate::device::Chip;
@@ -8,16 +9,6 @@ use std::ffi::{c_char, c_int, c_uint};
 
 /// The CUDA version that this driver reports.
 const DRIVER_VERSION: c_int = 13000;
-
-#[unsafe(no_mangle)]
-extern "C" fn cuInit(flags: c_uint) -> Code {
-    if flags == 0 { initialise() } else { Code::INVALID_VALUE }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuDriverGetVersion(version: Out<c_int>) -> Code {
-    version.set(DRIVER_VERSION).into()
-}
 
 #[unsafe(no_mangle)]
 extern "C" fn cuGetErrorName(code: Code, text: Out<*const c_char>) -> Code {
@@ -33,11 +24,6 @@ extern "C" fn cuGetErrorString(code: Code, text: Out<*const c_char>) -> Code {
         Some((_, description)) => text.set(description.as_ptr()).into(),
         None => Code::INVALID_VALUE,
     }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuDeviceGetCount(count: Out<c_int>) -> Code {
-    with(|_| count.set(device_count()))
 }
 
 fn only(device: c_int) -> Result<(), Code> {
@@ -64,26 +50,6 @@ fn put_text(buffer: Target, length: c_int, text: &str) -> Result<(), Code> {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuDeviceGetName(name: Target, length: c_int, device: c_int) -> Code {
-    with(|driver| put_text(name, length, chip_of(driver, device)?.name))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: c_int) -> Code {
-    with(|driver| uuid.set(chip_of(driver, device)?.uuid))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuDeviceGetUuid_v2(uuid: Out<[u8; 16]>, device: c_int) -> Code {
-    cuDeviceGetUuid(uuid, device)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: c_int) -> Code {
-    with(|driver| bytes.set(chip_of(driver, device)?.memory_bytes as usize))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuDeviceComputeCapability(
     major: Out<c_int>,
     minor: Out<c_int>,
@@ -104,11 +70,6 @@ extern "C" fn cuDeviceGetPCIBusId(text: Target, length: c_int, device: c_int) ->
         only(device)?;
         put_text(text, length, BUS_ID)
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuDeviceGetByPCIBusId(device: Out<c_int>, text: Text) -> Code {
-    with(|_| if text.get()? == BUS_ID { device.set(0) } else { Err(Code::INVALID_DEVICE) })
 }
 
 #[unsafe(no_mangle)]
@@ -204,4 +165,19 @@ fn attribute_of(chip: &Chip, attribute: c_int) -> Option<c_int> {
         _ => return None,
     };
     c_int::try_from(value).ok()
+}
+
+exported! {
+    fn cuInit(flags: c_uint) = if flags == 0 { initialise() } else { Code::INVALID_VALUE };
+    fn cuDriverGetVersion(version: Out<c_int>) = version.set(DRIVER_VERSION).into();
+    fn cuDeviceGetCount(count: Out<c_int>) = with(|_| count.set(device_count()));
+    fn cuDeviceGetName(name: Target, length: c_int, device: c_int) =
+        with(|driver| put_text(name, length, chip_of(driver, device)?.name));
+    fn cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: c_int) =
+        with(|driver| uuid.set(chip_of(driver, device)?.uuid));
+    fn cuDeviceGetUuid_v2(uuid: Out<[u8; 16]>, device: c_int) = cuDeviceGetUuid(uuid, device);
+    fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: c_int) =
+        with(|driver| bytes.set(chip_of(driver, device)?.memory_bytes as usize));
+    fn cuDeviceGetByPCIBusId(device: Out<c_int>, text: Text) =
+        with(|_| if text.get()? == BUS_ID { device.set(0) } else { Err(Code::INVALID_DEVICE) });
 }

@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::current::{current, pop_current, push_current, set_current, with_context, with_healthy};
+use super::exported::exported;
 use super::pointers::{Handle, Out};
 use super::state::{Driver, PRIMARY, with};
 use crate::lower::program::MOST_LOCAL_BYTES;
@@ -66,11 +67,6 @@ extern "C" fn cuDevicePrimaryCtxGetState(
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cuDevicePrimaryCtxSetFlags_v2(device: c_int, _flags: c_uint) -> Code {
-    with(|_| only(device))
-}
-
 fn create(context: Out<Handle>, device: c_int) -> Code {
     with(|driver| {
         only(device)?;
@@ -79,21 +75,6 @@ fn create(context: Out<Handle>, device: c_int) -> Code {
         driver.contexts.push(handle);
         context.set(handle)
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuCtxCreate_v2(context: Out<Handle>, _flags: c_uint, device: c_int) -> Code {
-    create(context, device)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuCtxCreate_v4(
-    context: Out<Handle>,
-    _params: Handle,
-    _flags: c_uint,
-    device: c_int,
-) -> Code {
-    create(context, device)
 }
 
 #[unsafe(no_mangle)]
@@ -113,11 +94,6 @@ pub(super) extern "C" fn cuCtxDestroy_v2(context: Handle) -> Code {
         }
         Ok(())
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuCtxGetCurrent(context: Out<Handle>) -> Code {
-    with(|_| context.set(current().unwrap_or(Handle::NULL)))
 }
 
 #[unsafe(no_mangle)]
@@ -147,32 +123,12 @@ pub(super) extern "C" fn cuCtxPopCurrent_v2(context: Out<Handle>) -> Code {
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cuCtxGetDevice(device: Out<c_int>) -> Code {
-    with_context(|_| device.set(0))
-}
-
 /// Lets the host wait for the device.
 pub fn wait_for_all() -> Code {
     with_healthy(|driver| {
         driver.order.wait_for_all();
         Ok(())
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuCtxSynchronize() -> Code {
-    wait_for_all()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuCtxGetFlags(flags: Out<c_uint>) -> Code {
-    with_context(|_| flags.set(0))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuCtxSetFlags(_flags: c_uint) -> Code {
-    with_context(|_| Ok(()))
 }
 
 #[unsafe(no_mangle)]
@@ -233,16 +189,6 @@ extern "C" fn cuCtxSetLimit(limit: c_uint, value: usize) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCtxGetCacheConfig(config: Out<c_uint>) -> Code {
-    with_context(|_| config.set(0))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuCtxSetCacheConfig(_config: c_uint) -> Code {
-    with_context(|_| Ok(()))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) -> Code {
     with_context(|_| {
         least.set_if_wanted(0);
@@ -265,4 +211,20 @@ extern "C" fn cuProfilerStop() -> Code {
         driver.device.stop_profiler();
         Ok(())
     })
+}
+
+exported! {
+    fn cuDevicePrimaryCtxSetFlags_v2(device: c_int, _flags: c_uint) = with(|_| only(device));
+    fn cuCtxCreate_v2(context: Out<Handle>, _flags: c_uint, device: c_int) =
+        create(context, device);
+    fn cuCtxCreate_v4(context: Out<Handle>, _params: Handle, _flags: c_uint, device: c_int) =
+        create(context, device);
+    fn cuCtxGetCurrent(context: Out<Handle>) =
+        with(|_| context.set(current().unwrap_or(Handle::NULL)));
+    fn cuCtxGetDevice(device: Out<c_int>) = with_context(|_| device.set(0));
+    fn cuCtxSynchronize() = wait_for_all();
+    fn cuCtxGetFlags(flags: Out<c_uint>) = with_context(|_| flags.set(0));
+    fn cuCtxSetFlags(_flags: c_uint) = with_context(|_| Ok(()));
+    fn cuCtxGetCacheConfig(config: Out<c_uint>) = with_context(|_| config.set(0));
+    fn cuCtxSetCacheConfig(_config: c_uint) = with_context(|_| Ok(()));
 }

@@ -5,6 +5,7 @@
 
 use super::code::Code;
 use super::current::{on_stream, with_context, with_healthy};
+use super::exported::exported;
 use super::pointers::{Handle, Out};
 use super::state::Event;
 use std::ffi::c_uint;
@@ -45,21 +46,11 @@ extern "C" fn cuEventRecord(event: Handle, stream: Handle) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventRecordWithFlags(event: Handle, stream: Handle, _flags: c_uint) -> Code {
-    cuEventRecord(event, stream)
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuEventQuery(event: Handle) -> Code {
     with_healthy(|driver| {
         driver.order.wait_for_event(event);
         driver.events.get(&event).map(drop).ok_or(Code::INVALID_HANDLE)
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuEventSynchronize(event: Handle) -> Code {
-    cuEventQuery(event)
 }
 
 #[unsafe(no_mangle)]
@@ -87,7 +78,10 @@ extern "C" fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Han
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cuEventElapsedTime_v2(milliseconds: Out<f32>, start: Handle, end: Handle) -> Code {
-    cuEventElapsedTime(milliseconds, start, end)
+exported! {
+    fn cuEventRecordWithFlags(event: Handle, stream: Handle, _flags: c_uint) =
+        cuEventRecord(event, stream);
+    fn cuEventSynchronize(event: Handle) = cuEventQuery(event);
+    fn cuEventElapsedTime_v2(milliseconds: Out<f32>, start: Handle, end: Handle) =
+        cuEventElapsedTime(milliseconds, start, end);
 }

@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::current::{on_stream, with_context};
+use super::exported::exported;
 use super::pointers::{Extra, Handle, Out, Params, RawLaunchConfig, Structure};
 use super::state::Driver;
 use crate::device::{Kernel, LaunchConfig, occupancy};
@@ -60,20 +61,10 @@ extern "C" fn cuFuncSetAttribute(function: Handle, attribute: c_int, value: c_in
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncSetCacheConfig(function: Handle, _config: c_uint) -> Code {
-    with_context(|driver| kernel(driver, function).map(drop))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuFuncGetModule(module: Out<Handle>, function: Handle) -> Code {
     with_context(|driver| {
         module.set(driver.functions.get(&function).ok_or(Code::INVALID_HANDLE)?.0)
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuFuncLoad(function: Handle) -> Code {
-    with_context(|driver| kernel(driver, function).map(drop))
 }
 
 #[unsafe(no_mangle)]
@@ -89,17 +80,6 @@ extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
         let kernel = kernel(driver, function)?;
         blocks.set(occupancy(driver.device.chip, kernel, threads, shared).blocks as c_int)
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    blocks: Out<c_int>,
-    function: Handle,
-    threads: c_int,
-    shared: usize,
-    _flags: c_uint,
-) -> Code {
-    cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared)
 }
 
 #[unsafe(no_mangle)]
@@ -152,31 +132,6 @@ fn best_block(
         grid.set((best.1 * chip.sm_count) as c_int)?;
         block.set(best.2 as c_int)
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuOccupancyMaxPotentialBlockSize(
-    grid: Out<c_int>,
-    block: Out<c_int>,
-    function: Handle,
-    shared_for: SharedForBlock,
-    shared: usize,
-    limit: c_int,
-) -> Code {
-    best_block(grid, block, function, shared_for, shared, limit)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
-    grid: Out<c_int>,
-    block: Out<c_int>,
-    function: Handle,
-    shared_for: SharedForBlock,
-    shared: usize,
-    limit: c_int,
-    _flags: c_uint,
-) -> Code {
-    best_block(grid, block, function, shared_for, shared, limit)
 }
 
 /// The parameter buffer, from pointers to each parameter or as one piece.
@@ -255,49 +210,6 @@ pub fn kernel_work(
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cuLaunchKernel(
-    function: Handle,
-    grid_x: c_uint,
-    grid_y: c_uint,
-    grid_z: c_uint,
-    block_x: c_uint,
-    block_y: c_uint,
-    block_z: c_uint,
-    shared_bytes: c_uint,
-    stream: Handle,
-    params: Params,
-    extra: Extra,
-) -> Code {
-    let config = LaunchConfig {
-        grid: [grid_x, grid_y, grid_z],
-        block: [block_x, block_y, block_z],
-        shared_bytes,
-    };
-    launch(function, (config, Kind::Ordinary), stream, params, extra)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuLaunchCooperativeKernel(
-    function: Handle,
-    grid_x: c_uint,
-    grid_y: c_uint,
-    grid_z: c_uint,
-    block_x: c_uint,
-    block_y: c_uint,
-    block_z: c_uint,
-    shared_bytes: c_uint,
-    stream: Handle,
-    params: Params,
-) -> Code {
-    let config = LaunchConfig {
-        grid: [grid_x, grid_y, grid_z],
-        block: [block_x, block_y, block_z],
-        shared_bytes,
-    };
-    launch(function, (config, Kind::Cooperative), stream, params, Extra::NONE)
-}
-
 /// `CU_LAUNCH_ATTRIBUTE_IGNORE` and `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`.
 const IGNORE: u32 = 0;
 const COOPERATIVE: u32 = 2;
@@ -356,4 +268,38 @@ pub extern "C" fn cuFuncGetParamInfo(
         size.set_if_wanted(bytes as usize);
         Ok(())
     })
+}
+
+exported! {
+    fn cuFuncSetCacheConfig(function: Handle, _config: c_uint) =
+        with_context(|driver| kernel(driver, function).map(drop));
+    fn cuFuncLoad(function: Handle) = with_context(|driver| kernel(driver, function).map(drop));
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        blocks: Out<c_int>, function: Handle, threads: c_int, shared: usize, _flags: c_uint
+    ) = cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared);
+    fn cuOccupancyMaxPotentialBlockSize(
+        grid: Out<c_int>, block: Out<c_int>, function: Handle, shared_for: SharedForBlock,
+        shared: usize, limit: c_int
+    ) = best_block(grid, block, function, shared_for, shared, limit);
+    fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+        grid: Out<c_int>, block: Out<c_int>, function: Handle, shared_for: SharedForBlock,
+        shared: usize, limit: c_int, _flags: c_uint
+    ) = best_block(grid, block, function, shared_for, shared, limit);
+    fn cuLaunchKernel(
+        function: Handle, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint,
+        block_y: c_uint, block_z: c_uint, shared_bytes: c_uint, stream: Handle, params: Params,
+        extra: Extra
+    ) = {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let config = LaunchConfig { grid, block, shared_bytes };
+        launch(function, (config, Kind::Ordinary), stream, params, extra)
+    };
+    fn cuLaunchCooperativeKernel(
+        function: Handle, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint,
+        block_y: c_uint, block_z: c_uint, shared_bytes: c_uint, stream: Handle, params: Params
+    ) = {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let config = LaunchConfig { grid, block, shared_bytes };
+        launch(function, (config, Kind::Cooperative), stream, params, Extra::NONE)
+    };
 }

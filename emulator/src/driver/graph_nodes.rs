@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::current::with_context;
+use super::exported::exported;
 use super::function::{Kind, kernel_work};
 use super::graph_memory;
 use super::memcpy_2d::Area3D;
@@ -73,17 +74,6 @@ fn kernel(driver: &mut Driver, node: Structure<KernelNode>) -> Result<Work, Code
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuGraphAddKernelNode_v2(
-    node: Out<Handle>,
-    graph: Handle,
-    after: Handles,
-    count: usize,
-    kernel_node: Structure<KernelNode>,
-) -> Code {
-    add(node, graph, (after, count), |driver| kernel(driver, kernel_node))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuGraphExecKernelNodeSetParams_v2(
     executable: Handle,
     node: Handle,
@@ -92,21 +82,6 @@ extern "C" fn cuGraphExecKernelNodeSetParams_v2(
     with_context(|driver| {
         let work = kernel(driver, kernel_node)?;
         driver.graphs.replace(executable, node, work)
-    })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuGraphAddMemcpyNode(
-    node: Out<Handle>,
-    graph: Handle,
-    after: Handles,
-    count: usize,
-    area: Structure<Area3D>,
-    _context: Handle,
-) -> Code {
-    add(node, graph, (after, count), |_| {
-        let rows = area.get()?.rows()?;
-        Ok(Work::Device(Arc::new(move |driver, _| rows.copy(driver))))
     })
 }
 
@@ -130,44 +105,6 @@ extern "C" fn cuGraphAddMemsetNode(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuGraphAddHostNode(
-    node: Out<Handle>,
-    graph: Handle,
-    after: Handles,
-    count: usize,
-    host: Structure<HostNode>,
-) -> Code {
-    add(node, graph, (after, count), |_| {
-        let HostNode { function, argument } = host.get()?;
-        Ok(Work::Host(function, argument))
-    })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuGraphAddEmptyNode(
-    node: Out<Handle>,
-    graph: Handle,
-    after: Handles,
-    count: usize,
-) -> Code {
-    add(node, graph, (after, count), |_| Ok(Work::All(Vec::new())))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuGraphAddChildGraphNode(
-    node: Out<Handle>,
-    graph: Handle,
-    after: Handles,
-    count: usize,
-    child: Handle,
-) -> Code {
-    add(node, graph, (after, count), |driver| {
-        driver.check_copyable(child)?;
-        Ok(Work::All(driver.graphs.work(child)?))
-    })
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuGraphAddMemAllocNode(
     node: Out<Handle>,
     graph: Handle,
@@ -186,18 +123,38 @@ extern "C" fn cuGraphAddMemAllocNode(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuGraphAddMemFreeNode(
-    node: Out<Handle>,
-    graph: Handle,
-    after: Handles,
-    count: usize,
-    address: u64,
-) -> Code {
-    add(node, graph, (after, count), |driver| graph_memory::release(driver, address))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuDeviceGraphMemTrim(_device: c_int) -> Code {
     // Graphs keep no memory that is not in use.
     with_context(|_| Ok(()))
+}
+
+exported! {
+    fn cuGraphAddKernelNode_v2(
+        node: Out<Handle>, graph: Handle, after: Handles, count: usize,
+        kernel_node: Structure<KernelNode>
+    ) = add(node, graph, (after, count), |driver| kernel(driver, kernel_node));
+    fn cuGraphAddEmptyNode(node: Out<Handle>, graph: Handle, after: Handles, count: usize) =
+        add(node, graph, (after, count), |_| Ok(Work::All(Vec::new())));
+    fn cuGraphAddMemFreeNode(
+        node: Out<Handle>, graph: Handle, after: Handles, count: usize, address: u64
+    ) = add(node, graph, (after, count), |driver| graph_memory::release(driver, address));
+    fn cuGraphAddMemcpyNode(
+        node: Out<Handle>, graph: Handle, after: Handles, count: usize, area: Structure<Area3D>,
+        _context: Handle
+    ) = add(node, graph, (after, count), |_| {
+        let rows = area.get()?.rows()?;
+        Ok(Work::Device(Arc::new(move |driver, _| rows.copy(driver))))
+    });
+    fn cuGraphAddHostNode(
+        node: Out<Handle>, graph: Handle, after: Handles, count: usize, host: Structure<HostNode>
+    ) = add(node, graph, (after, count), |_| {
+        let HostNode { function, argument } = host.get()?;
+        Ok(Work::Host(function, argument))
+    });
+    fn cuGraphAddChildGraphNode(
+        node: Out<Handle>, graph: Handle, after: Handles, count: usize, child: Handle
+    ) = add(node, graph, (after, count), |driver| {
+        driver.check_copyable(child)?;
+        Ok(Work::All(driver.graphs.work(child)?))
+    });
 }

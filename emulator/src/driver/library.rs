@@ -3,6 +3,7 @@
 
 use super::code::Code;
 use super::current::with_context;
+use super::exported::exported;
 use super::module::{function, load_file, load_source, unload};
 use super::pointers::{Handle, JitNumbers, JitOptions, JitValues, Out, Source, Text};
 use super::state::{Driver, with};
@@ -32,45 +33,11 @@ extern "C" fn cuLibraryLoadData(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLibraryLoadFromFile(
-    library: Out<Handle>,
-    path: Text,
-    _options: JitNumbers,
-    _values: JitValues,
-    _count: c_uint,
-    _library_options: Handle,
-    _library_values: Handle,
-    _library_count: c_uint,
-) -> Code {
-    with_healthy_driver(|driver| load_file(driver, library, path))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuLibraryUnload(library: Handle) -> Code {
-    with(|driver| unload(driver, library))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuLibraryGetKernel(kernel: Out<Handle>, library: Handle, name: Text) -> Code {
-    with(|driver| kernel.set(function(driver, library, name)?))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuLibraryGetModule(module: Out<Handle>, library: Handle) -> Code {
     with_context(|driver| {
         driver.modules.get(&library).ok_or(Code::INVALID_HANDLE)?;
         module.set(library)
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuLibraryGetGlobal(
-    address: Out<u64>,
-    bytes: Out<usize>,
-    library: Handle,
-    name: Text,
-) -> Code {
-    super::module::cuModuleGetGlobal_v2(address, bytes, library, name)
 }
 
 fn owner(driver: &Driver, kernel: Handle) -> Result<Handle, Code> {
@@ -85,22 +52,20 @@ extern "C" fn cuKernelGetFunction(function: Out<Handle>, kernel: Handle) -> Code
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cuKernelGetLibrary(library: Out<Handle>, kernel: Handle) -> Code {
-    with(|driver| library.set(owner(driver, kernel)?))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuKernelGetName(name: Out<*const c_char>, kernel: Handle) -> Code {
-    super::function::cuFuncGetName(name, kernel)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuKernelGetParamInfo(
-    kernel: Handle,
-    index: usize,
-    offset: Out<usize>,
-    size: Out<usize>,
-) -> Code {
-    super::function::cuFuncGetParamInfo(kernel, index, offset, size)
+exported! {
+    fn cuLibraryLoadFromFile(
+        library: Out<Handle>, path: Text, _options: JitNumbers, _values: JitValues, _count: c_uint,
+        _library_options: Handle, _library_values: Handle, _library_count: c_uint
+    ) = with_healthy_driver(|driver| load_file(driver, library, path));
+    fn cuLibraryUnload(library: Handle) = with(|driver| unload(driver, library));
+    fn cuLibraryGetKernel(kernel: Out<Handle>, library: Handle, name: Text) =
+        with(|driver| kernel.set(function(driver, library, name)?));
+    fn cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, library: Handle, name: Text) =
+        super::module::cuModuleGetGlobal_v2(address, bytes, library, name);
+    fn cuKernelGetLibrary(library: Out<Handle>, kernel: Handle) =
+        with(|driver| library.set(owner(driver, kernel)?));
+    fn cuKernelGetName(name: Out<*const c_char>, kernel: Handle) =
+        super::function::cuFuncGetName(name, kernel);
+    fn cuKernelGetParamInfo(kernel: Handle, index: usize, offset: Out<usize>, size: Out<usize>) =
+        super::function::cuFuncGetParamInfo(kernel, index, offset, size);
 }

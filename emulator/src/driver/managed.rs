@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::current::{on_stream, with_context, with_healthy};
+use super::exported::exported;
 use super::pointers::{Handle, Out, Source};
 use super::state::Driver;
 use crate::machine::Holds;
@@ -34,11 +35,6 @@ impl Driver {
     }
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cuMemAllocManaged(address: Out<u64>, bytes: usize, _flags: c_uint) -> Code {
-    with_healthy(|driver| address.set(driver.share(bytes)?))
-}
-
 /// Where memory is does not matter here, so advice changes nothing.
 fn advise(address: u64) -> Code {
     with_context(|driver| {
@@ -47,44 +43,17 @@ fn advise(address: u64) -> Code {
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cuMemAdvise(address: u64, _bytes: usize, _advice: c_uint, _device: c_int) -> Code {
-    advise(address)
-}
-
-/// The place is a `CUmemLocation`, which is passed in a register.
-#[unsafe(no_mangle)]
-extern "C" fn cuMemAdvise_v2(address: u64, _bytes: usize, _advice: c_uint, _place: u64) -> Code {
-    advise(address)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemPrefetchAsync(
-    address: u64,
-    _bytes: usize,
-    _device: c_int,
-    _stream: Handle,
-) -> Code {
-    advise(address)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemPrefetchAsync_v2(
-    address: u64,
-    _bytes: usize,
-    _place: u64,
-    _flags: c_uint,
-    _stream: Handle,
-) -> Code {
-    advise(address)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuStreamAttachMemAsync(
-    stream: Handle,
-    _address: Source,
-    _bytes: usize,
-    _flags: c_uint,
-) -> Code {
-    on_stream(stream, |_, _| Ok(()))
+exported! {
+    fn cuMemAllocManaged(address: Out<u64>, bytes: usize, _flags: c_uint) =
+        with_healthy(|driver| address.set(driver.share(bytes)?));
+    fn cuMemAdvise(address: u64, _bytes: usize, _advice: c_uint, _device: c_int) = advise(address);
+    /// The place is a `CUmemLocation`, which is passed in a register.
+    fn cuMemAdvise_v2(address: u64, _bytes: usize, _advice: c_uint, _place: u64) = advise(address);
+    fn cuMemPrefetchAsync(address: u64, _bytes: usize, _device: c_int, _stream: Handle) =
+        advise(address);
+    fn cuMemPrefetchAsync_v2(
+        address: u64, _bytes: usize, _place: u64, _flags: c_uint, _stream: Handle
+    ) = advise(address);
+    fn cuStreamAttachMemAsync(stream: Handle, _address: Source, _bytes: usize, _flags: c_uint) =
+        on_stream(stream, |_, _| Ok(()));
 }

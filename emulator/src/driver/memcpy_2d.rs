@@ -5,6 +5,7 @@
 
 use super::code::Code;
 use super::current::on_stream;
+use super::exported::exported;
 use super::memory::copy_between;
 use super::pointers::{Handle, Structure};
 use super::state::Driver;
@@ -150,27 +151,10 @@ fn copy_3d(area: Structure<Area3D>, stream: Handle) -> Code {
     copy_rows(area.get().and_then(Area3D::rows), stream)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cuMemcpy2D_v2(area: Structure<Area2D>) -> Code {
-    copy_2d(area, Handle::NULL)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemcpy2DUnaligned_v2(area: Structure<Area2D>) -> Code {
-    copy_2d(area, Handle::NULL)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemcpy2DAsync_v2(area: Structure<Area2D>, stream: Handle) -> Code {
-    copy_2d(area, stream)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemcpy3D_v2(area: Structure<Area3D>) -> Code {
-    copy_3d(area, Handle::NULL)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemcpy3DAsync_v2(area: Structure<Area3D>, stream: Handle) -> Code {
-    copy_3d(area, stream)
+exported! {
+    fn cuMemcpy2D_v2(area: Structure<Area2D>) = copy_2d(area, Handle::NULL);
+    fn cuMemcpy2DUnaligned_v2(area: Structure<Area2D>) = copy_2d(area, Handle::NULL);
+    fn cuMemcpy2DAsync_v2(area: Structure<Area2D>, stream: Handle) = copy_2d(area, stream);
+    fn cuMemcpy3D_v2(area: Structure<Area3D>) = copy_3d(area, Handle::NULL);
+    fn cuMemcpy3DAsync_v2(area: Structure<Area3D>, stream: Handle) = copy_3d(area, stream);
 }

@@ -4,6 +4,7 @@
 use super::code::Code;
 use super::context::wait_for_all;
 use super::current::{on_stream, with_context, with_healthy};
+use super::exported::exported;
 use super::graph::enqueue;
 use super::graph_memory;
 use super::pointers::{Handle, Out, Source, Target};
@@ -165,16 +166,6 @@ fn fill_now(driver: &mut Driver, address: u64, pattern: &[u8], count: usize) -> 
     filled.map_err(|_| refuse(driver, "fills", address, total))
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cuMemAlloc_v2(address: Out<u64>, bytes: usize) -> Code {
-    allocate(address, bytes, DEFAULT)
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cuMemAllocAsync(address: Out<u64>, bytes: usize, stream: Handle) -> Code {
-    allocate(address, bytes, stream)
-}
-
 /// The alignment of rows, as NVIDIA's driver has it.
 const PITCH: usize = 512;
 
@@ -200,11 +191,6 @@ extern "C" fn cuMemFree_v2(address: u64) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemFreeAsync(address: u64, stream: Handle) -> Code {
-    free(address, stream)
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> Code {
     with_context(|driver| {
         let (available, capacity) = driver.device.memory.available();
@@ -223,76 +209,6 @@ extern "C" fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address:
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cuMemcpyHtoD_v2(to: u64, from: Source, bytes: usize) -> Code {
-    upload(to, from, bytes, DEFAULT)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: Source, bytes: usize, stream: Handle) -> Code {
-    upload(to, from, bytes, stream)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemcpyDtoH_v2(to: Target, from: u64, bytes: usize) -> Code {
-    download(to, from, bytes, DEFAULT)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemcpyDtoHAsync_v2(to: Target, from: u64, bytes: usize, stream: Handle) -> Code {
-    download(to, from, bytes, stream)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) -> Code {
-    copy(to, from, bytes, DEFAULT)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) -> Code {
-    copy(to, from, bytes, stream)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemcpy(to: u64, from: u64, bytes: usize) -> Code {
-    cuMemcpyAsync(to, from, bytes, DEFAULT)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: Handle) -> Code {
-    enqueue(stream, move |driver, _| copy_between(driver, to, from, bytes))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemsetD8_v2(address: u64, value: u8, count: usize) -> Code {
-    fill(address, &[value], count, DEFAULT)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemsetD8Async(address: u64, value: u8, count: usize, stream: Handle) -> Code {
-    fill(address, &[value], count, stream)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemsetD16_v2(address: u64, value: u16, count: usize) -> Code {
-    fill(address, &value.to_le_bytes(), count, DEFAULT)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemsetD16Async(address: u64, value: u16, count: usize, stream: Handle) -> Code {
-    fill(address, &value.to_le_bytes(), count, stream)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemsetD32_v2(address: u64, value: u32, count: usize) -> Code {
-    fill(address, &value.to_le_bytes(), count, DEFAULT)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemsetD32Async(address: u64, value: u32, count: usize, stream: Handle) -> Code {
-    fill(address, &value.to_le_bytes(), count, stream)
-}
-
 fn allocate_host(pointer: Out<u64>, bytes: usize, flags: c_uint) -> Code {
     with_healthy(|driver| {
         let address = if flags & DEVICE_MAP == 0 {
@@ -304,11 +220,6 @@ fn allocate_host(pointer: Out<u64>, bytes: usize, flags: c_uint) -> Code {
         driver.host_memory.insert(address, bytes);
         pointer.set(address)
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemHostAlloc(pointer: Out<u64>, bytes: usize, flags: c_uint) -> Code {
-    allocate_host(pointer, bytes, flags)
 }
 
 /// `CU_MEMHOSTALLOC_DEVICEMAP`: kernels use the memory too.
@@ -333,11 +244,6 @@ extern "C" fn cuMemHostGetDevicePointer_v2(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemAllocHost_v2(pointer: Out<u64>, bytes: usize) -> Code {
-    allocate_host(pointer, bytes, 0)
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuMemFreeHost(pointer: Target) -> Code {
     with_context(|driver| {
         let address = pointer.address();
@@ -346,20 +252,6 @@ extern "C" fn cuMemFreeHost(pointer: Target) -> Code {
         let _ = driver.unshare(address);
         Ok(())
     })
-}
-
-#[unsafe(no_mangle)]
-pub(super) extern "C" fn cuMemHostRegister_v2(
-    _pointer: Source,
-    _bytes: usize,
-    _flags: c_uint,
-) -> Code {
-    with_context(|_| Ok(()))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemHostUnregister(_pointer: Source) -> Code {
-    with_context(|_| Ok(()))
 }
 
 /// The kinds of memory of `CU_POINTER_ATTRIBUTE_MEMORY_TYPE`.
@@ -393,4 +285,41 @@ extern "C" fn cuPointerGetAttribute(value: Target, attribute: c_int, pointer: u6
             _ => return Err(Code::NOT_SUPPORTED),
         })
     })
+}
+
+exported! {
+    fn cuMemAlloc_v2(address: Out<u64>, bytes: usize) = allocate(address, bytes, DEFAULT);
+    pub fn cuMemAllocAsync(address: Out<u64>, bytes: usize, stream: Handle) =
+        allocate(address, bytes, stream);
+    fn cuMemFreeAsync(address: u64, stream: Handle) = free(address, stream);
+    fn cuMemcpyHtoD_v2(to: u64, from: Source, bytes: usize) = upload(to, from, bytes, DEFAULT);
+    fn cuMemcpyHtoDAsync_v2(to: u64, from: Source, bytes: usize, stream: Handle) =
+        upload(to, from, bytes, stream);
+    fn cuMemcpyDtoH_v2(to: Target, from: u64, bytes: usize) = download(to, from, bytes, DEFAULT);
+    fn cuMemcpyDtoHAsync_v2(to: Target, from: u64, bytes: usize, stream: Handle) =
+        download(to, from, bytes, stream);
+    fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) = copy(to, from, bytes, DEFAULT);
+    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) =
+        copy(to, from, bytes, stream);
+    fn cuMemcpy(to: u64, from: u64, bytes: usize) = cuMemcpyAsync(to, from, bytes, DEFAULT);
+    fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: Handle) =
+        enqueue(stream, move |driver, _| copy_between(driver, to, from, bytes));
+    fn cuMemsetD8_v2(address: u64, value: u8, count: usize) =
+        fill(address, &[value], count, DEFAULT);
+    fn cuMemsetD8Async(address: u64, value: u8, count: usize, stream: Handle) =
+        fill(address, &[value], count, stream);
+    fn cuMemsetD16_v2(address: u64, value: u16, count: usize) =
+        fill(address, &value.to_le_bytes(), count, DEFAULT);
+    fn cuMemsetD16Async(address: u64, value: u16, count: usize, stream: Handle) =
+        fill(address, &value.to_le_bytes(), count, stream);
+    fn cuMemsetD32_v2(address: u64, value: u32, count: usize) =
+        fill(address, &value.to_le_bytes(), count, DEFAULT);
+    fn cuMemsetD32Async(address: u64, value: u32, count: usize, stream: Handle) =
+        fill(address, &value.to_le_bytes(), count, stream);
+    fn cuMemHostAlloc(pointer: Out<u64>, bytes: usize, flags: c_uint) =
+        allocate_host(pointer, bytes, flags);
+    fn cuMemAllocHost_v2(pointer: Out<u64>, bytes: usize) = allocate_host(pointer, bytes, 0);
+    pub(super) fn cuMemHostRegister_v2(_pointer: Source, _bytes: usize, _flags: c_uint) =
+        with_context(|_| Ok(()));
+    fn cuMemHostUnregister(_pointer: Source) = with_context(|_| Ok(()));
 }

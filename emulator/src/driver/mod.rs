@@ -16,6 +16,7 @@ mod code;
 mod context;
 mod current;
 mod event;
+mod exported;
 mod fatbins;
 mod first_names;
 mod foreign_runtime;

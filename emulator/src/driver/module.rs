@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::current::{with_context, with_healthy};
+use super::exported::exported;
 use super::fatbins::{Refusal, WRAPPER, describe, fatbins, newest_ptx};
 use super::machine_code;
 use super::pointers::{Handle, JitNumbers, JitOptions, JitValues, Out, Source, Text};
@@ -123,42 +124,6 @@ fn load_image(module: Out<Handle>, image: Source, options: Option<JitOptions>) -
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleLoadData(module: Out<Handle>, image: Source) -> Code {
-    load_image(module, image, None)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuModuleLoadDataEx(
-    module: Out<Handle>,
-    image: Source,
-    count: c_uint,
-    options: JitNumbers,
-    values: JitValues,
-) -> Code {
-    load_image(module, image, Some(JitOptions::new(count, options, values)))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuModuleLoadFatBinary(module: Out<Handle>, image: Source) -> Code {
-    load_image(module, image, None)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuModuleLoad(module: Out<Handle>, path: Text) -> Code {
-    with_healthy(|driver| load_file(driver, module, path))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuModuleUnload(module: Handle) -> Code {
-    with_context(|driver| unload(driver, module))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuModuleGetFunction(kernel: Out<Handle>, module: Handle, name: Text) -> Code {
-    with_context(|driver| kernel.set(function(driver, module, name)?))
-}
-
-#[unsafe(no_mangle)]
 pub extern "C" fn cuModuleGetGlobal_v2(
     address: Out<u64>,
     bytes: Out<usize>,
@@ -178,4 +143,17 @@ pub extern "C" fn cuModuleGetGlobal_v2(
 extern "C" fn cuModuleGetLoadingMode(mode: Out<c_uint>) -> Code {
     // Everything is loaded at once: CU_MODULE_EAGER_LOADING.
     mode.set(1).into()
+}
+
+exported! {
+    fn cuModuleLoadData(module: Out<Handle>, image: Source) = load_image(module, image, None);
+    fn cuModuleLoadDataEx(
+        module: Out<Handle>, image: Source, count: c_uint, options: JitNumbers, values: JitValues
+    ) = load_image(module, image, Some(JitOptions::new(count, options, values)));
+    fn cuModuleLoadFatBinary(module: Out<Handle>, image: Source) = load_image(module, image, None);
+    fn cuModuleLoad(module: Out<Handle>, path: Text) =
+        with_healthy(|driver| load_file(driver, module, path));
+    fn cuModuleUnload(module: Handle) = with_context(|driver| unload(driver, module));
+    fn cuModuleGetFunction(kernel: Out<Handle>, module: Handle, name: Text) =
+        with_context(|driver| kernel.set(function(driver, module, name)?));
 }

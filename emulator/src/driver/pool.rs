@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::current::{on_stream, with_context};
+use super::exported::exported;
 use super::pointers::{Handle, Out, Source, Target};
 use super::state::Driver;
 use std::collections::HashMap;
@@ -34,11 +35,6 @@ fn value_bytes(attribute: c_int) -> Result<usize, Code> {
         RELEASE_THRESHOLD => Ok(8),
         _ => Err(Code::NOT_SUPPORTED),
     }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuDeviceGetDefaultMemPool(pool: Out<Handle>, _device: c_int) -> Code {
-    with_context(|driver| pool.set(default_pool(driver)))
 }
 
 #[unsafe(no_mangle)]
@@ -82,11 +78,6 @@ extern "C" fn cuMemPoolDestroy(pool: Handle) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPoolTrimTo(pool: Handle, _bytes: usize) -> Code {
-    with_context(|driver| settings(driver, pool).map(drop))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuMemPoolSetAttribute(pool: Handle, attribute: c_int, value: Source) -> Code {
     with_context(|driver| {
         let mut bytes = [0; 8];
@@ -109,11 +100,6 @@ extern "C" fn cuMemPoolGetAttribute(pool: Handle, attribute: c_int, value: Targe
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPoolSetAccess(pool: Handle, _descriptions: Source, _count: usize) -> Code {
-    with_context(|driver| settings(driver, pool).map(drop))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuMemPoolGetAccess(flags: Out<c_uint>, pool: Handle, _location: Source) -> Code {
     with_context(|driver| {
         settings(driver, pool)?;
@@ -133,4 +119,13 @@ extern "C" fn cuMemAllocFromPoolAsync(
         return known;
     }
     super::memory::cuMemAllocAsync(address, bytes, stream)
+}
+
+exported! {
+    fn cuDeviceGetDefaultMemPool(pool: Out<Handle>, _device: c_int) =
+        with_context(|driver| pool.set(default_pool(driver)));
+    fn cuMemPoolTrimTo(pool: Handle, _bytes: usize) =
+        with_context(|driver| settings(driver, pool).map(drop));
+    fn cuMemPoolSetAccess(pool: Handle, _descriptions: Source, _count: usize) =
+        with_context(|driver| settings(driver, pool).map(drop));
 }

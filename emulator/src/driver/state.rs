@@ -68,6 +68,7 @@ pub enum Work {
 }
 
 /// The whole driver.
+#[derive(Default)]
 pub struct Driver {
     /// The one device.
     pub device: Device,
@@ -119,27 +120,8 @@ const ONLY_PINNED: &str = "; it is pinned memory of the host, which the emulated
 
 impl Driver {
     fn new() -> Self {
-        Self {
-            device: Device::default(),
-            modules: HashMap::new(),
-            functions: HashMap::new(),
-            streams: HashMap::new(),
-            events: HashMap::new(),
-            order: Order::default(),
-            host_memory: HashMap::new(),
-            managed: Managed::default(),
-            linkers: HashMap::new(),
-            pools: Pools::default(),
-            graphs: Graphs::default(),
-            contexts: Vec::new(),
-            primary_uses: 0,
-            printf_bytes: 1 << 20,
-            sticky: None,
-            fault: None,
-            refused: None,
-            log: Log::from_environment(),
-            next_handle: PRIMARY.0,
-        }
+        let log = Log::from_environment();
+        Self { printf_bytes: 1 << 20, log, next_handle: PRIMARY.0, ..Self::default() }
     }
 
     /// A handle that was never used.

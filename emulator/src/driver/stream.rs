@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::current::{after_stream, current, on_stream, with_context, with_healthy};
+use super::exported::exported;
 use super::graph::{NON_BLOCKING, launch_host};
 use super::pointers::{Handle, HostFunction, Out, Target};
 use super::state::PRIMARY;
@@ -15,35 +16,6 @@ fn create(stream: Out<Handle>, flags: c_uint, priority: c_int) -> Code {
         driver.order.create(number, flags & NON_BLOCKING == 0);
         stream.set(handle)
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuStreamCreate(stream: Out<Handle>, flags: c_uint) -> Code {
-    create(stream, flags, 0)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuStreamCreateWithPriority(
-    stream: Out<Handle>,
-    flags: c_uint,
-    priority: c_int,
-) -> Code {
-    create(stream, flags, priority)
-}
-
-#[unsafe(no_mangle)]
-pub(super) extern "C" fn cuStreamDestroy_v2(stream: Handle) -> Code {
-    with_context(|driver| driver.streams.remove(&stream).map(drop).ok_or(Code::INVALID_HANDLE))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuStreamSynchronize(stream: Handle) -> Code {
-    after_stream(stream)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuStreamQuery(stream: Handle) -> Code {
-    after_stream(stream)
 }
 
 #[unsafe(no_mangle)]
@@ -70,16 +42,16 @@ extern "C" fn cuStreamGetFlags(stream: Handle, flags: Out<c_uint>) -> Code {
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cuStreamGetCtx(stream: Handle, context: Out<Handle>) -> Code {
-    on_stream(stream, |_, _| context.set(current().unwrap_or(PRIMARY)))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuLaunchHostFunc(
-    stream: Handle,
-    function: Option<HostFunction>,
-    argument: Target,
-) -> Code {
-    launch_host(stream, function, argument.address()).into()
+exported! {
+    fn cuStreamCreate(stream: Out<Handle>, flags: c_uint) = create(stream, flags, 0);
+    fn cuStreamCreateWithPriority(stream: Out<Handle>, flags: c_uint, priority: c_int) =
+        create(stream, flags, priority);
+    pub(super) fn cuStreamDestroy_v2(stream: Handle) =
+        with_context(|driver| driver.streams.remove(&stream).map(drop).ok_or(Code::INVALID_HANDLE));
+    fn cuStreamSynchronize(stream: Handle) = after_stream(stream);
+    fn cuStreamQuery(stream: Handle) = after_stream(stream);
+    fn cuStreamGetCtx(stream: Handle, context: Out<Handle>) =
+        on_stream(stream, |_, _| context.set(current().unwrap_or(PRIMARY)));
+    fn cuLaunchHostFunc(stream: Handle, function: Option<HostFunction>, argument: Target) =
+        launch_host(stream, function, argument.address()).into();
 }

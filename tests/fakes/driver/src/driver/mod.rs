@@ -11,6 +11,8 @@ mod cubin;
 #[path = "../../../../../emulator/src/driver/current.rs"]
 mod current;
 mod event;
+#[path = "../../../../../emulator/src/driver/exported.rs"]
+mod exported;
 #[path = "../../../../../emulator/src/driver/fatbins.rs"]
 mod fatbins;
 #[path = "../../../../../emulator/src/driver/function.rs"]
