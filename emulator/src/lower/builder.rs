@@ -5,14 +5,12 @@
 
 use super::inst::{File, Guard, Inst, Op, Slot};
 use super::program::{
-    Call, Callee, Const32, Const64, FrameAddress, LaneMask, SourcePosition, Special, WarpInit,
+    Const32, Const64, FrameAddress, LaneMask, Program, SourcePosition, Special, WarpInit,
 };
 use super::shared_slots::SharedSlots;
-use super::source_location::Sites;
 use crate::ptx::PtxError;
 use crate::ptx::ast::{AddressBase, Instruction, Module, Operand, Statement, Type};
 use std::collections::HashMap;
-use std::ops::Range;
 
 /// What is known of the module's global and constant variables before its kernels are lowered.
 #[derive(Debug, Default)]
@@ -110,42 +108,27 @@ impl<'a> Scope<'a> {
 pub struct Builder<'m, 'a> {
     pub(super) module: &'m Module<'a>,
     pub(super) symbols: &'m Symbols,
-    pub(super) code: Vec<Inst>,
-    pub(super) positions: Vec<SourcePosition>,
-    pub(super) tables: Vec<Vec<u32>>,
-    pub(super) copies: Vec<Vec<(Slot, Slot)>>,
-    pub(super) const32: Vec<Const32>,
-    pub(super) const64: Vec<Const64>,
+    /// The kernel, as far as it is lowered.
+    pub(super) program: Program,
     known32: HashMap<Const32, Slot>,
     known64: HashMap<Const64, Slot>,
-    pub(super) warp_init: Vec<(usize, WarpInit)>,
     /// Registers handed out in each file: predicates, 32-bit, 64-bit.
     pub(super) used: [usize; 3],
     pub(super) scopes: Vec<Scope<'a>>,
     pub(super) shared: HashMap<&'a str, u32>,
     /// Shared variables declared inside functions, by line and name.
     pub(super) shared_inside: HashMap<(u32, &'a str), u32>,
-    pub(super) shared_bytes: u32,
-    /// The ranges of the shared arrays, with gaps between them.
-    pub(super) shared_arrays: Vec<Range<u32>>,
     pub(super) dynamic_align: u32,
-    pub(super) local_bytes: u32,
-    /// The places of the code so far, and the one in force.
-    pub(super) sites: Sites,
+    /// The place in force.
     pub(super) site: Option<u32>,
-    /// The device functions that the kernel calls, and their numbers.
-    pub(super) callees: Vec<Callee>,
+    /// The numbers of the device functions that the kernel calls.
     pub(super) numbers: HashMap<&'a str, u32>,
     /// Functions with parameters that are not supported.
     pub(super) unreserved: Vec<u32>,
-    /// Calls that copy their arguments and results as they run.
-    pub(super) calls: Vec<Call>,
-    /// Other calls, each with its callee.
+    /// Calls that copy nothing as they run, each with its callee.
     pub(super) links: Vec<(usize, u32)>,
     /// The instructions after indirect calls.
     pub(super) meeting: Vec<usize>,
-    /// Why functions are not executed.
-    pub(super) refusals: Vec<String>,
     /// The body of the function that is being lowered, and the blocks in it that are open.
     pub(super) bodies: Vec<&'m [Statement<'a>]>,
     pub(super) frame: Option<StackFrame>,
@@ -153,55 +136,42 @@ pub struct Builder<'m, 'a> {
     pub(super) has_one_call: bool,
     /// The slots that registers of the function share, and the first of each file.
     pub(super) shared_slots: Option<(SharedSlots<'a>, [usize; 3])>,
-    /// Whether a function of the kernel has such registers.
-    pub(super) shares_slots: bool,
     pub(super) carry: Option<Slot>,
-    /// Whether anything orders memory between blocks.
-    pub(super) ordered: bool,
 }
 
 /// The result of lowering one thing.
 pub type Lowered<T> = Result<T, PtxError>;
+
+/// The error of an instruction that has not so many operands.
+pub fn wrong_count(i: &Instruction<'_>, wanted: usize) -> PtxError {
+    let (name, count) = (i.full_name(), i.operands.len());
+    PtxError::invalid(i.line, format!("'{name}' takes {wanted} operands but has {count}"))
+}
 
 impl<'m, 'a> Builder<'m, 'a> {
     pub(super) fn new(module: &'m Module<'a>, symbols: &'m Symbols) -> Self {
         Self {
             module,
             symbols,
-            code: Vec::new(),
-            positions: Vec::new(),
-            tables: Vec::new(),
-            copies: Vec::new(),
-            const32: Vec::new(),
-            const64: Vec::new(),
+            program: Program::default(),
             known32: HashMap::new(),
             known64: HashMap::new(),
-            warp_init: Vec::new(),
             // Slot 0 of every file takes unused results; predicate 1 is never set.
             used: [2, 1, 1],
             scopes: vec![Scope::default()],
             shared: HashMap::new(),
             shared_inside: HashMap::new(),
-            shared_bytes: 0,
-            shared_arrays: Vec::new(),
             dynamic_align: 1,
-            local_bytes: 0,
-            sites: Sites::default(),
             site: None,
-            callees: Vec::new(),
             numbers: HashMap::new(),
             unreserved: Vec::new(),
-            calls: Vec::new(),
             links: Vec::new(),
             meeting: Vec::new(),
-            refusals: Vec::new(),
             bodies: Vec::new(),
             frame: None,
             has_one_call: false,
             shared_slots: None,
-            shares_slots: false,
             carry: None,
-            ordered: false,
         }
     }
 
@@ -282,24 +252,24 @@ impl<'m, 'a> Builder<'m, 'a> {
     }
 
     pub(super) fn emit(&mut self, guard: Guard, op: Op, line: u32) {
-        self.code.push(Inst::new(guard, op));
-        self.positions.push(SourcePosition { ptx_line: line, site: self.site });
+        self.program.code.push(Inst::new(guard, op));
+        self.program.positions.push(SourcePosition { ptx_line: line, site: self.site });
     }
 
     pub(super) fn constant32(&mut self, value: Const32) -> Slot {
-        let next = self.const32.len();
+        let next = self.program.const32.len();
         let slot = *self.known32.entry(value).or_insert(Slot(next as u16));
         if usize::from(slot.0) == next {
-            self.const32.push(value);
+            self.program.const32.push(value);
         }
         slot
     }
 
     pub(super) fn constant64(&mut self, value: Const64) -> Slot {
-        let next = self.const64.len();
+        let next = self.program.const64.len();
         let slot = *self.known64.entry(value).or_insert(Slot(next as u16));
         if usize::from(slot.0) == next {
-            self.const64.push(value);
+            self.program.const64.push(value);
         }
         slot
     }
@@ -378,6 +348,37 @@ impl<'m, 'a> Builder<'m, 'a> {
             File::R32 => self.source32(operand, ty, line),
             File::R64 => self.source64(operand, ty, line),
         }
+    }
+
+    /// Sources of one type.
+    pub(super) fn sources<const N: usize>(
+        &mut self,
+        operands: [&Operand<'a>; N],
+        ty: Type,
+        line: u32,
+    ) -> Lowered<[Slot; N]> {
+        let mut slots = [self.sink(); N];
+        for (slot, operand) in slots.iter_mut().zip(operands) {
+            *slot = self.source(operand, ty, line)?;
+        }
+        Ok(slots)
+    }
+
+    /// The registers of an instruction's operands: a destination in `file` and sources of `types`.
+    pub(super) fn registers_of<const N: usize>(
+        &mut self,
+        i: &Instruction<'a>,
+        file: File,
+        types: [Type; N],
+    ) -> Lowered<(Slot, [Slot; N])> {
+        let operands = i.operands.split_first().filter(|(_, sources)| sources.len() == N);
+        let (d, sources) = operands.ok_or_else(|| wrong_count(i, N + 1))?;
+        let d = self.destination(d, file, i.line)?;
+        let mut slots = [self.sink(); N];
+        for ((slot, source), ty) in slots.iter_mut().zip(sources).zip(types) {
+            *slot = self.source(source, ty, i.line)?;
+        }
+        Ok((d, slots))
     }
 
     /// A source register of either width (loads, stores and conversions accept wider ones), or a
@@ -510,11 +511,11 @@ impl<'m, 'a> Builder<'m, 'a> {
     }
 
     fn warp_register(&mut self, what: WarpInit, line: u32) -> Lowered<Slot> {
-        if let Some((index, _)) = self.warp_init.iter().find(|(_, known)| *known == what) {
+        if let Some((index, _)) = self.program.warp_init.iter().find(|(_, known)| *known == what) {
             return Ok(Slot::private(*index));
         }
         let index = self.registers(File::R32, 1, line)?;
-        self.warp_init.push((index, what));
+        self.program.warp_init.push((index, what));
         Ok(Slot::private(index))
     }
 

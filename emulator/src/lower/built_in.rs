@@ -47,7 +47,8 @@ impl<'a> Builder<'_, 'a> {
             _ => return Ok(None),
         };
         // The addresses of blocks of the heap depend on the order of calls.
-        self.ordered |= matches!(op, ControlOp::Malloc { .. } | ControlOp::Free { .. });
+        self.program.blocks_interact |=
+            matches!(op, ControlOp::Malloc { .. } | ControlOp::Free { .. });
         Ok(Some(op.into()))
     }
 
@@ -74,7 +75,7 @@ impl<'a> Builder<'_, 'a> {
                 _ => return Err(unsupported(i)),
             }
         }
-        self.copies.push(words.into_iter().map(|word| (word, word)).collect());
-        Ok(self.copies.len() as u32 - 1)
+        self.program.copies.push(words.into_iter().map(|word| (word, word)).collect());
+        Ok(self.program.copies.len() as u32 - 1)
     }
 }

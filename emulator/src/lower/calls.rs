@@ -61,7 +61,7 @@ impl<'m, 'a> Builder<'m, 'a> {
                 (Ok(params), Ok(returns)) => (params, returns),
                 // Its body is refused for the same reason.
                 _ if each.is_optional => {
-                    self.unreserved.push(self.callees.len() as u32);
+                    self.unreserved.push(self.program.callees.len() as u32);
                     Default::default()
                 }
                 (Err(error), _) | (_, Err(error)) => return Err(error),
@@ -78,8 +78,8 @@ impl<'m, 'a> Builder<'m, 'a> {
                 let registers = first..self.used[File::R32 as usize];
                 callee.registers.push((File::R32, registers));
             }
-            self.numbers.insert(function.name, self.callees.len() as u32);
-            self.callees.push(callee);
+            self.numbers.insert(function.name, self.program.callees.len() as u32);
+            self.program.callees.push(callee);
         }
         Ok(())
     }
@@ -113,7 +113,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         let lowered = self.function(function);
         let frame = self.frame.take();
         lowered?;
-        let callee = &mut self.callees[number];
+        let callee = &mut self.program.callees[number];
         for file in [File::Pred, File::R32, File::R64] {
             let own = before[file as usize]..self.used[file as usize];
             callee.registers.push((file, own));
@@ -182,7 +182,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             };
             return Err(PtxError::unsupported(i.line, message));
         };
-        if self.callees[number as usize].has_frame || !self.may_lend(results) {
+        if self.program.callees[number as usize].has_frame || !self.may_lend(results) {
             let call = self.words_of_call(i, &written, vec![number])?;
             return Ok(ControlOp::CallWithFrame { callee: number, call }.into());
         }
@@ -192,9 +192,9 @@ impl<'m, 'a> Builder<'m, 'a> {
         }
         let moves = self.pass_arguments(i, arguments, &params)?;
         self.take_results(i, results, &returns)?;
-        self.links.push((self.code.len(), number));
-        self.copies.push(moves);
-        let copies = self.copies.len() as u32 - 1;
+        self.links.push((self.program.code.len(), number));
+        self.program.copies.push(moves);
+        let copies = self.program.copies.len() as u32 - 1;
         Ok(ControlOp::Call { target: NOWHERE, copies }.into())
     }
 
@@ -209,7 +209,7 @@ impl<'m, 'a> Builder<'m, 'a> {
     }
 
     fn layout(&self, number: u32) -> (Words, Words) {
-        let callee = &self.callees[number as usize];
+        let callee = &self.program.callees[number as usize];
         (callee.params.clone(), callee.returns.clone())
     }
 
@@ -233,7 +233,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             _ => return Err(PtxError::invalid(i.line, format!("unknown call targets '{list}'"))),
         };
         let call = self.words_of_call(i, written, targets)?;
-        self.meeting.push(self.code.len() + 1);
+        self.meeting.push(self.program.code.len() + 1);
         Ok(ControlOp::CallIndirect { address, call }.into())
     }
 
@@ -250,7 +250,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             given.iter().zip(wanted).all(|((_, given), (_, wanted))| given >= wanted)
         };
         for &target in targets.iter().filter(|target| !self.unreserved.contains(target)) {
-            let callee = &self.callees[target as usize];
+            let callee = &self.program.callees[target as usize];
             let counts = (arguments.len(), results.len() <= callee.returns.len());
             if counts != (callee.params.len(), true)
                 || !fits(&arguments, &callee.params)
@@ -261,8 +261,8 @@ impl<'m, 'a> Builder<'m, 'a> {
         }
         let first = |words: Words| words.into_iter().map(|(slot, _)| slot).collect();
         let call = Call { arguments: first(arguments), results: first(results), targets };
-        self.calls.push(call);
-        Ok(self.calls.len() as u32 - 1)
+        self.program.calls.push(call);
+        Ok(self.program.calls.len() as u32 - 1)
     }
 
     fn words_of(&self, i: &Instruction<'a>, operands: &[Operand<'a>]) -> Lowered<Words> {
@@ -329,8 +329,8 @@ impl<'m, 'a> Builder<'m, 'a> {
     /// Sets the targets of calls, now that every function has its place.
     pub(super) fn link(&mut self) {
         for &(at, number) in &self.links {
-            if let Op::Control(ControlOp::Call { target, .. }) = &mut self.code[at].op {
-                *target = self.callees[number as usize].start;
+            if let Op::Control(ControlOp::Call { target, .. }) = &mut self.program.code[at].op {
+                *target = self.program.callees[number as usize].start;
             }
         }
     }

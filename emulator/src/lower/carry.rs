@@ -4,7 +4,7 @@
 
 use super::builder::{Builder, Lowered, file_of};
 use super::inst::*;
-use super::modifiers::{Modifiers, operands, unsupported};
+use super::modifiers::{Modifiers, unsupported};
 use crate::ptx::ast::Instruction;
 
 impl<'a> Builder<'_, 'a> {
@@ -31,20 +31,10 @@ impl<'a> Builder<'_, 'a> {
             return Err(unsupported(i));
         }
         let carry = self.carry_slot(i.line)?;
-        let [d, a, b] = operands(i)?;
-        let d = self.destination(d, file, i.line)?;
-        let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
-        Ok(IntegerOp::Carry(Carry {
-            wide: file == File::R64,
-            subtract: i.opcode.starts_with("sub"),
-            read: i.opcode.ends_with('c'),
-            write,
-            carry,
-            d,
-            a,
-            b,
-        })
-        .into())
+        let (d, [a, b]) = self.registers_of(i, file, [ty; 2])?;
+        let (subtract, read) = (i.opcode.starts_with("sub"), i.opcode.ends_with('c'));
+        let wide = file == File::R64;
+        Ok(IntegerOp::Carry(Carry { wide, subtract, read, write, carry, d, a, b }).into())
     }
 
     /// `mad.lo.cc mad.hi.cc madc.lo madc.hi madc.lo.cc madc.hi.cc`
@@ -59,23 +49,11 @@ impl<'a> Builder<'_, 'a> {
         words.done(i)?;
         let (Some(part), 4..) = (part, ty.bytes()) else { return Err(unsupported(i)) };
         let carry = self.carry_slot(i.line)?;
-        let [d, a, b, c] = operands(i)?;
         let file = file_of(ty);
-        let d = self.destination(d, file, i.line)?;
-        let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
-        let c = self.source(c, ty, i.line)?;
-        Ok(IntegerOp::MadCarry(MadCarry {
-            wide: file == File::R64,
-            signed: ty.is_signed(),
-            high: part == "hi",
-            read: i.opcode == "madc",
-            write,
-            carry,
-            d,
-            a,
-            b,
-            c,
-        })
-        .into())
+        let (d, [a, b, c]) = self.registers_of(i, file, [ty; 3])?;
+        let (wide, signed, high) = (file == File::R64, ty.is_signed(), part == "hi");
+        let read = i.opcode == "madc";
+        let mad = MadCarry { wide, signed, high, read, write, carry, d, a, b, c };
+        Ok(IntegerOp::MadCarry(mad).into())
     }
 }

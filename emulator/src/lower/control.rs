@@ -51,7 +51,7 @@ impl<'a> Builder<'_, 'a> {
             });
         }
         words.done(i)?;
-        self.ordered |= beyond_block;
+        self.program.blocks_interact |= beyond_block;
         Ok(Op::Fence { beyond_block })
     }
 

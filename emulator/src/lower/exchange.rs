@@ -66,11 +66,7 @@ impl<'a> Builder<'_, 'a> {
         words.done(i)?;
         let [d, a, b, c, members @ ..] = i.operands.as_slice() else { return Err(unsupported(i)) };
         let (d, p) = self.pair(i, d)?;
-        let [a, b, c] = [
-            self.source32(a, WORD, i.line)?,
-            self.source32(b, WORD, i.line)?,
-            self.source32(c, WORD, i.line)?,
-        ];
+        let [a, b, c] = self.sources([a, b, c], WORD, i.line)?;
         let members = match (sync, members) {
             (true, [members]) => self.source32(members, WORD, i.line)?,
             (false, []) => self.bits32(u32::MAX),

@@ -41,9 +41,7 @@ impl<'a> Builder<'_, 'a> {
         let ty = words.one_type(i)?;
         words.done(i)?;
         let op = if i.opcode == "neg" { Unary::FloatNeg } else { Unary::FloatAbs };
-        let [d, a] = operands(i)?;
-        let d = self.destination(d, file_of(ty), i.line)?;
-        let a = self.source(a, ty, i.line)?;
+        let (d, [a]) = self.registers_of(i, file_of(ty), [ty])?;
         match ty {
             Type::Float(4) => Ok(ArithOp::Unary32 { op, d, a }.into()),
             Type::Float(8) => Ok(IntegerOp::Unary64 { op, d, a }.into()),
@@ -102,14 +100,8 @@ impl<'a> Builder<'_, 'a> {
             ("tanh", false, _) => Float1::Tanh,
             _ => return Err(unsupported(i)),
         };
-        let [d, a] = operands(i)?;
-        let d = self.destination(d, file_of(ty), i.line)?;
-        let a = self.source(a, ty, i.line)?;
-        Ok(if wide {
-            FloatOp::Float1_64 { op, mode, d, a }.into()
-        } else {
-            FloatOp::Float1_32 { op, mode, d, a }.into()
-        })
+        let (d, [a]) = self.registers_of(i, file_of(ty), [ty])?;
+        Ok(FloatOp::Float1 { wide, op, mode, d, a }.into())
     }
 
     fn float2(
@@ -120,9 +112,7 @@ impl<'a> Builder<'_, 'a> {
         op: Option<Float2>,
     ) -> Lowered<Op> {
         let op = op.ok_or_else(|| unsupported(i))?;
-        let [d, a, b] = operands(i)?;
-        let d = self.destination(d, file_of(ty), i.line)?;
-        let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
+        let (d, [a, b]) = self.registers_of(i, file_of(ty), [ty; 2])?;
         Ok(match (op, ty == Type::Float(8), mode == FloatMode::PLAIN) {
             (Float2::Add, false, true) => ArithOp::F32Add { d, a, b }.into(),
             (Float2::Sub, false, true) => ArithOp::F32Sub { d, a, b }.into(),
@@ -140,10 +130,7 @@ impl<'a> Builder<'_, 'a> {
         if !matches!(i.opcode, "fma" | "mad") {
             return Err(unsupported(i));
         }
-        let [d, a, b, c] = operands(i)?;
-        let d = self.destination(d, file_of(ty), i.line)?;
-        let (a, b, c) =
-            (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?, self.source(c, ty, i.line)?);
+        let (d, [a, b, c]) = self.registers_of(i, file_of(ty), [ty; 3])?;
         Ok(match (ty == Type::Float(8), mode == FloatMode::PLAIN) {
             (false, true) => ArithOp::F32Fma { d, a, b, c }.into(),
             (true, true) => ArithOp::F64Fma { d, a, b, c }.into(),
@@ -166,15 +153,8 @@ impl<'a> Builder<'_, 'a> {
         };
         let ty = words.one_type(i)?;
         words.done(i)?;
-        let [d, a] = operands(i)?;
-        let d = self.destination(d, File::Pred, i.line)?;
-        Ok(FloatOp::TestFloat {
-            wide: file_of(ty) == File::R64,
-            kind,
-            d,
-            a: self.source(a, ty, i.line)?,
-        }
-        .into())
+        let (d, [a]) = self.registers_of(i, File::Pred, [ty])?;
+        Ok(FloatOp::TestFloat { wide: file_of(ty) == File::R64, kind, d, a }.into())
     }
 
     /// `setp` and `set`.

@@ -35,52 +35,32 @@ pub fn lower_kernel<'m, 'a>(
     let reached = calls.reachable(kernel);
     let mut builder = Builder::new(module, symbols);
     builder.lay_out_shared(&reached.iter().map(|each| each.function).collect::<Vec<_>>())?;
-    let (params, param_bytes) = builder.bind_launch_params(kernel)?;
+    builder.bind_launch_params(kernel)?;
     builder.reserve_callees(reached.get(1..).unwrap_or_default())?;
-    let mut convergences = Convergences::default();
     for (at, each) in reached.iter().enumerate() {
-        let start = builder.code.len();
+        let start = builder.program.code.len();
         builder.reached(at, each, files)?;
-        builder.mark(start, &mut convergences);
+        builder.mark(start);
     }
     builder.link();
     builder.check_sizes(kernel)?;
-    let (reserved_shared, uses_stack) = (builder.reserved_shared(), builder.uses_stack());
-    let (shared_extent, dynamic_shared_start) = (builder.shared_extent(), builder.dynamic_start());
-    let initial = builder.warp_init.iter().map(|(register, _)| *register);
-    let unwritten = unwritten::find(&builder.code, &builder.tables, builder.used, initial);
+    let [predicates, registers32, registers64] = builder.used;
+    let (dynamic_shared_start, uses_stack) = (builder.dynamic_start(), builder.uses_stack());
+    let lowered = builder.program;
+    let initial = lowered.warp_init.iter().map(|(register, _)| *register);
     let mut program = Program {
         name: kernel.name.to_owned(),
-        code: builder.code,
-        positions: builder.positions,
-        tables: builder.tables,
-        copies: builder.copies,
-        convergences,
         uses_stack,
-        callees: builder.callees,
-        calls: builder.calls,
-        refusals: builder.refusals,
-        const32: builder.const32,
-        const64: builder.const64,
-        warp_init: builder.warp_init,
-        unwritten,
-        predicates: builder.used[File::Pred as usize],
-        registers32: builder.used[File::R32 as usize],
-        registers64: builder.used[File::R64 as usize],
-        shared_bytes: builder.shared_bytes,
-        dynamic_shared_offset: builder.shared_bytes.next_multiple_of(builder.dynamic_align),
-        reserved_shared,
-        shared_arrays: builder.shared_arrays,
-        shared_extent,
+        unwritten: unwritten::find(&lowered.code, &lowered.tables, builder.used, initial),
+        predicates,
+        registers32,
+        registers64,
+        dynamic_shared_offset: lowered.shared_bytes.next_multiple_of(builder.dynamic_align),
+        shared_extent: lowered.shared_arrays.last().map_or(0, |array| array.end),
         dynamic_shared_start,
-        local_bytes: builder.local_bytes,
-        params,
-        param_bytes,
         bounds: kernel.bounds,
-        blocks_interact: builder.ordered,
-        shares_slots: builder.shares_slots,
         files: Arc::clone(files),
-        sites: builder.sites,
+        ..lowered
     };
     settle_atomics(&mut program);
     Ok(program)
@@ -101,12 +81,8 @@ fn check_directives(kernel: &Function<'_>) -> Lowered<()> {
 /// show.
 fn settle_atomics(program: &mut Program) {
     let mut read = HashSet::new();
-    for inst in &mut program.code {
-        inst.slots(&mut |file, role, slot, count| {
-            if role == Role::Read && file != File::Pred {
-                read.extend((0..count).map(|next| (file as u8, slot.0 + next)));
-            }
-        });
+    for inst in &program.code {
+        read.extend(inst.registers(Role::Read));
     }
     let mut kinds = HashSet::new();
     for inst in &mut program.code {
@@ -114,7 +90,7 @@ fn settle_atomics(program: &mut Program) {
         program.blocks_interact |= matches!(inst.op, Op::AtomicVector(_));
         let Op::Atomic(atomic) = &mut inst.op else { continue };
         let file = if atomic.ty.is_wide() { File::R64 } else { File::R32 };
-        atomic.result_used &= read.contains(&(file as u8, atomic.d.0));
+        atomic.result_used &= read.contains(&(file, atomic.d));
         if matches!(atomic.address.space, MachineSpace::Shared) {
             continue;
         }
@@ -143,9 +119,9 @@ impl<'m, 'a> Builder<'m, 'a> {
         each: &ReachableFunction<'m, 'a>,
         files: &SourceFiles,
     ) -> Lowered<()> {
-        let (start, depth) = (self.code.len(), self.scopes.len());
+        let (start, depth) = (self.program.code.len(), self.scopes.len());
         let (links, meeting) = (self.links.len(), self.meeting.len());
-        if let Some(callee) = at.checked_sub(1).map(|number| &mut self.callees[number]) {
+        if let Some(callee) = at.checked_sub(1).map(|number| &mut self.program.callees[number]) {
             callee.start = start as u32;
         }
         let lowered = match at.checked_sub(1).filter(|_| each.is_recursive) {
@@ -155,38 +131,38 @@ impl<'m, 'a> Builder<'m, 'a> {
         match lowered {
             Err(error) if each.is_optional && error.kind == PtxErrorKind::Unsupported => {
                 self.bodies.clear();
-                self.code.truncate(start);
-                self.positions.truncate(start);
+                self.program.code.truncate(start);
+                self.program.positions.truncate(start);
                 self.scopes.truncate(depth);
                 self.links.truncate(links);
                 self.meeting.truncate(meeting);
-                let why = self.refusals.len() as u32;
+                let why = self.program.refusals.len() as u32;
                 let line = error.line;
-                self.refusals.push(explained(error, self.module, files).to_string());
+                self.program.refusals.push(explained(error, self.module, files).to_string());
                 self.site = None;
                 self.emit(Guard::Always, ControlOp::Refused { why }.into(), line);
             }
             lowered => lowered?,
         }
         for &at in &self.meeting[meeting..] {
-            self.code[at].converges = true;
+            self.program.code[at].converges = true;
         }
         Ok(())
     }
 
     /// Marks the properties of instructions that depend on the whole function.
-    fn mark(&mut self, start: usize, convergences: &mut Convergences) {
-        let (code, tables) = (&mut self.code, &self.tables);
+    fn mark(&mut self, start: usize) {
+        let Program { code, tables, convergences, local_bytes, .. } = &mut self.program;
         flow::set_convergence(code, start, tables, convergences);
         yields::mark_yield_points(code, start, tables);
         guess::mark_guesses(code, start);
-        polls::mark_looks(code, start, tables, self.local_bytes > 0);
+        polls::mark_looks(code, start, tables, *local_bytes > 0);
     }
 
     /// Refuses a kernel with more local memory than a thread can have, or with more constants than
     /// there are slots.
     fn check_sizes(&self, kernel: &Function<'a>) -> Lowered<()> {
-        let (name, bytes) = (kernel.name, self.local_bytes);
+        let (name, bytes) = (kernel.name, self.program.local_bytes);
         if bytes > MOST_LOCAL_BYTES {
             let text = format!(
                 "kernel '{name}' has {bytes} bytes of local memory a thread; the limit is \
@@ -194,7 +170,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             );
             return Err(PtxError::invalid(kernel.line, text));
         }
-        if self.const32.len().max(self.const64.len()) > Slot::MOST {
+        if self.program.const32.len().max(self.program.const64.len()) > Slot::MOST {
             let text = format!("unsupported PTX: more than {} constants of one width", Slot::MOST);
             return Err(PtxError::unsupported(kernel.line, text));
         }
@@ -209,7 +185,8 @@ impl<'m, 'a> Builder<'m, 'a> {
                 Op::Control(ControlOp::Alloca { .. } | ControlOp::StackRestore { .. })
             )
         };
-        self.callees.iter().any(|callee| callee.has_frame) || self.code.iter().any(allocates)
+        self.program.callees.iter().any(|callee| callee.has_frame)
+            || self.program.code.iter().any(allocates)
     }
 
     /// Hands out the slots that the registers of a function with many of them share.
@@ -221,7 +198,7 @@ impl<'m, 'a> Builder<'m, 'a> {
                 first[file as usize] = self.registers(file, counts[file as usize], line)?;
             }
             self.shared_slots = Some((slots, first));
-            self.shares_slots = true;
+            self.program.shares_slots = true;
         }
         Ok(())
     }
@@ -229,8 +206,9 @@ impl<'m, 'a> Builder<'m, 'a> {
     pub(super) fn function(&mut self, function: &'m Function<'a>) -> Lowered<()> {
         self.scopes.push(Scope::default());
         self.site = None;
-        self.sites.enter_function();
-        if let Some(callee) = self.numbers.get(function.name).map(|&at| &self.callees[at as usize])
+        self.program.sites.enter_function();
+        if let Some(callee) =
+            self.numbers.get(function.name).map(|&at| &self.program.callees[at as usize])
         {
             let words = callee.params.iter().chain(&callee.returns).copied();
             let words: Vec<(Slot, u32)> = words.collect();
@@ -259,7 +237,7 @@ impl<'m, 'a> Builder<'m, 'a> {
                         )
                 )
         };
-        if jumps.leads_to(self.code.len()) || self.code.last().is_none_or(open) {
+        if jumps.leads_to(self.program.code.len()) || self.program.code.last().is_none_or(open) {
             self.emit(Guard::Always, ControlOp::Return.into(), function.line);
         }
         self.resolve(&jumps)?;
@@ -270,13 +248,13 @@ impl<'m, 'a> Builder<'m, 'a> {
     fn resolve(&mut self, jumps: &Jumps<'m>) -> Lowered<()> {
         for branch in jumps.branches() {
             let (at, destination) = branch?;
-            if let Op::Branch { target, .. } = &mut self.code[at].op {
+            if let Op::Branch { target, .. } = &mut self.program.code[at].op {
                 *target = destination;
             }
         }
         for table in jumps.tables() {
             let (at, targets) = table?;
-            self.tables[at] = targets;
+            self.program.tables[at] = targets;
         }
         Ok(())
     }
@@ -296,8 +274,8 @@ impl<'m, 'a> Builder<'m, 'a> {
     fn statements(&mut self, body: &'m [Statement<'a>], jumps: &mut Jumps<'m>) -> Lowered<()> {
         for statement in body {
             match statement {
-                Statement::Label(name, _) => jumps.label(name, self.code.len()),
-                Statement::Loc(loc) => self.site = Some(self.sites.number(loc)),
+                Statement::Label(name, _) => jumps.label(name, self.program.code.len()),
+                Statement::Loc(loc) => self.site = Some(self.program.sites.number(loc)),
                 Statement::Registers { ty, names, line } => {
                     self.declare_registers(*ty, names, *line)?;
                 }
@@ -323,8 +301,8 @@ impl<'m, 'a> Builder<'m, 'a> {
         let binding = match variable.space {
             Space::Local if let Some(binding) = self.stack_variable(variable) => binding,
             Space::Local => {
-                let at = self.local_bytes.next_multiple_of(variable.align.max(1));
-                self.local_bytes = at.saturating_add(bytes);
+                let at = self.program.local_bytes.next_multiple_of(variable.align.max(1));
+                self.program.local_bytes = at.saturating_add(bytes);
                 Binding::Variable(u64::from(at))
             }
             Space::Param => Binding::Words(
@@ -368,7 +346,7 @@ impl<'m, 'a> Builder<'m, 'a> {
                 words.take("uni");
                 words.done(i)?;
                 let [Operand::Name(label)] = operands(i)? else { return Err(unsupported(i)) };
-                jumps.branch(self.code.len(), label, i.line);
+                jumps.branch(self.program.code.len(), label, i.line);
                 Op::Branch { target: NOWHERE, convergence: Convergences::NONE }
             }
             "brx" => {
@@ -381,9 +359,9 @@ impl<'m, 'a> Builder<'m, 'a> {
                     return Err(unsupported(i));
                 }
                 let index = self.source32(index, crate::ptx::ast::Type::Unsigned(4), i.line)?;
-                jumps.table(self.tables.len(), list, i.line);
-                self.tables.push(Vec::new());
-                let table = self.tables.len() as u32 - 1;
+                jumps.table(self.program.tables.len(), list, i.line);
+                self.program.tables.push(Vec::new());
+                let table = self.program.tables.len() as u32 - 1;
                 ControlOp::BranchIndexed { index, table, convergence: Convergences::NONE }.into()
             }
             "call" => self.call(i)?,

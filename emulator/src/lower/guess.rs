@@ -6,7 +6,7 @@
 //! not race with atomics.
 
 use super::inst::{Address, Atomic, AtomicOp, File, Inst, Op, Role, Scalar, Sharing};
-use super::registers::{leading_to, registers};
+use super::registers::leading_to;
 
 /// Marks the guesses of `code[start..]`, a whole function.
 pub fn mark_guesses(code: &mut [Inst], start: usize) {
@@ -15,10 +15,10 @@ pub fn mark_guesses(code: &mut [Inst], start: usize) {
     if swaps.is_empty() {
         return;
     }
-    let operand = |swap: &Atomic| (File::by_width(swap.ty.is_wide()) as u8, swap.b.0);
+    let operand = |swap: &Atomic| (File::by_width(swap.ty.is_wide()), swap.b);
     let compared = leading_to(code, swaps.iter().map(operand).collect());
     for inst in code {
-        let leads = registers(inst, Role::Write).iter().any(|written| compared.contains(written));
+        let leads = inst.registers(Role::Write).iter().any(|written| compared.contains(written));
         if let Op::Load { element, address, .. } = &mut inst.op {
             let is_there = |swap: &Atomic| {
                 bytes(swap.ty) == element.total() && place(swap.address) == place(*address)

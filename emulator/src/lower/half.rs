@@ -162,8 +162,7 @@ impl<'a> Builder<'_, 'a> {
         else {
             return Err(unsupported(i));
         };
-        let a = self.source(a, Type::Float(4), i.line)?;
-        let b = self.source(b, Type::Float(4), i.line)?;
+        let [a, b] = self.sources([a, b], Type::Float(4), i.line)?;
         let d = self.destination(d, File::R32, i.line)?;
         Ok(FloatOp::PackHalves { format, rounding, relu, finite, d, a, b }.into())
     }
@@ -174,8 +173,7 @@ impl<'a> Builder<'_, 'a> {
         let ("f32", [d, a, b]) = (i.modifiers[i.modifiers.len() - 1], operands(i)?) else {
             return Err(unsupported(i));
         };
-        let a = self.source(a, Type::Float(4), i.line)?;
-        let b = self.source(b, Type::Float(4), i.line)?;
+        let [a, b] = self.sources([a, b], Type::Float(4), i.line)?;
         let d = self.destination(d, File::R32, i.line)?;
         Ok(FloatOp::BytesOfFloats { format, relu, d, a, b }.into())
     }

@@ -6,8 +6,9 @@
 //! was stored in its space, and an atomic all that atomics and strong stores put there. A value
 //! that a kernel only stores or adds up does not decide.
 
-use super::inst::{Address, Atomic, AtomicVector, ControlOp, File, Inst, MoveOp, Op, Role, Space};
-use super::registers::{Register, registers};
+use super::inst::{
+    Address, Atomic, AtomicVector, ControlOp, File, Inst, MoveOp, Op, Register, Role, Space,
+};
 use std::collections::HashSet;
 
 /// Memory through which values lead to decisions, a bit each.
@@ -33,7 +34,7 @@ pub fn mark_informing(code: &mut [Inst]) {
     let is_followed = code.iter().all(|inst| !moves_unseen(&inst.op));
     let deciding = if is_followed { find_deciding(code) } else { HashSet::new() };
     for inst in code {
-        let written = registers(inst, Role::Write);
+        let written = inst.registers(Role::Write);
         let decides = !is_followed || written.iter().any(|register| deciding.contains(register));
         match &mut inst.op {
             Op::Atomic(atomic) => atomic.informs = atomic.result_used && decides,
@@ -44,23 +45,23 @@ pub fn mark_informing(code: &mut [Inst]) {
 }
 
 /// The registers with values that may decide something.
-fn find_deciding(code: &mut [Inst]) -> HashSet<Register> {
+fn find_deciding(code: &[Inst]) -> HashSet<Register> {
     let (mut found, mut memory) = (HashSet::new(), 0);
-    for inst in code.iter_mut() {
+    for inst in code.iter() {
         found.extend(read_to_decide(inst));
     }
     loop {
         let before = (found.len(), memory);
-        for inst in code.iter_mut().rev() {
+        for inst in code.iter().rev() {
             let (from, to) = accessed(&inst.op);
-            if registers(inst, Role::Write).iter().any(|register| found.contains(register)) {
+            if inst.registers(Role::Write).iter().any(|register| found.contains(register)) {
                 memory |= from;
                 if from == 0 {
-                    found.extend(registers(inst, Role::Read));
+                    found.extend(inst.registers(Role::Read));
                 }
             }
             if memory & to != 0 {
-                found.extend(registers(inst, Role::Read));
+                found.extend(inst.registers(Role::Read));
             }
         }
         if (found.len(), memory) == before {
@@ -71,22 +72,21 @@ fn find_deciding(code: &mut [Inst]) -> HashSet<Register> {
 
 /// The registers by which an instruction decides: those of its guard and of its address, and all
 /// that it reads if it does more than to compute or to store.
-fn read_to_decide(inst: &mut Inst) -> Vec<Register> {
-    let mut bare = Inst::new(inst.guard, Op::Nop);
-    let mut found = registers(&mut bare, Role::Read);
+fn read_to_decide(inst: &Inst) -> Vec<Register> {
+    let mut found = Inst::new(inst.guard, Op::Nop).registers(Role::Read);
     match inst.op {
         Op::Load { address, .. }
         | Op::Store { address, .. }
         | Op::Atomic(Atomic { address, .. })
         | Op::AtomicVector(AtomicVector { address, .. }) => {
-            found.push((File::by_width(address.wide) as u8, address.base.0));
+            found.push((File::by_width(address.wide), address.base));
         }
         Op::Move(MoveOp::WriteWords { .. })
         | Op::Transfer(_)
         | Op::Fragment(_)
         | Op::Mbarrier(_)
         | Op::Barrier(_)
-        | Op::Control(_) => found.extend(registers(inst, Role::Read)),
+        | Op::Control(_) => found.extend(inst.registers(Role::Read)),
         Op::Arith(_)
         | Op::Integer(_)
         | Op::Float(_)

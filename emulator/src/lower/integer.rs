@@ -72,13 +72,11 @@ impl<'a> Builder<'_, 'a> {
             ("xor", None, false) => Binary::Xor,
             _ => return Err(unsupported(i)),
         };
-        let [d, a, b] = operands(i)?;
         if ty == Type::Pred {
-            return self.pred_logic(i, op, d, a, b);
+            return self.pred_logic(i, op);
         }
         let file = file_of(ty);
-        let d = self.destination(d, file, i.line)?;
-        let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
+        let (d, [a, b]) = self.registers_of(i, file, [ty; 2])?;
         Ok(match (file, ty.bytes()) {
             (File::R64, _) => ArithOp::Binary64 { op, d, a, b }.into(),
             // Operations on the low halves alone ignore the upper ones.
@@ -100,14 +98,8 @@ impl<'a> Builder<'_, 'a> {
         })
     }
 
-    fn pred_logic(
-        &mut self,
-        i: &Instruction<'a>,
-        op: Binary,
-        d: &Operand<'a>,
-        a: &Operand<'a>,
-        b: &Operand<'a>,
-    ) -> Lowered<Op> {
+    fn pred_logic(&mut self, i: &Instruction<'a>, op: Binary) -> Lowered<Op> {
+        let [d, a, b] = operands(i)?;
         let op = match op {
             Binary::And => Combine::And,
             Binary::Or => Combine::Or,
@@ -144,25 +136,17 @@ impl<'a> Builder<'_, 'a> {
         let ty = words.one_type(i)?;
         words.done(i)?;
         let signed = ty.is_signed();
-        let [d, a, b, c] = operands(i)?;
-        let wide_result = part == Some("wide");
-        let result_file = if wide_result && ty.bytes() == 4 { File::R64 } else { file_of(ty) };
-        let d = self.destination(d, result_file, i.line)?;
-        let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
-        let result_ty =
-            if result_file == File::R64 { Type::Unsigned(8) } else { Type::Unsigned(4) };
-        let c = self.source(c, result_ty, i.line)?;
+        let is_wider = part == Some("wide") && ty.bytes() == 4;
+        let file = if is_wider { File::R64 } else { file_of(ty) };
+        let added = if file == File::R64 { Type::Unsigned(8) } else { WORD };
+        let (d, [a, b, c]) = self.registers_of(i, file, [ty, ty, added])?;
         Ok(match (part, ty.bytes()) {
             (Some("lo"), 2 | 4) => ArithOp::Ternary32 { op: Ternary::MadLo, d, a, b, c }.into(),
             (Some("lo"), 8) => IntegerOp::MadLo64 { d, a, b, c }.into(),
-            (Some("hi"), 4) => ArithOp::Ternary32 {
-                op: pick(signed, Ternary::MadHiS, Ternary::MadHiU),
-                d,
-                a,
-                b,
-                c,
+            (Some("hi"), 4) => {
+                let op = pick(signed, Ternary::MadHiS, Ternary::MadHiU);
+                ArithOp::Ternary32 { op, d, a, b, c }.into()
             }
-            .into(),
             (Some("hi"), 8) => IntegerOp::MadHi64 { signed, d, a, b, c }.into(),
             (Some("wide"), 2) => IntegerOp::MadWide16 { signed, d, a, b, c }.into(),
             (Some("wide"), 4) => IntegerOp::MadWide { signed, d, a, b, c }.into(),
@@ -199,11 +183,7 @@ impl<'a> Builder<'_, 'a> {
         let a = self.source(a, ty, i.line)?;
         if let Some(op) = count.filter(|_| ty.bytes() >= 4) {
             let d = self.destination(d, File::R32, i.line)?;
-            return Ok(if wide {
-                IntegerOp::Count64 { op, d, a }.into()
-            } else {
-                IntegerOp::Count32 { op, d, a }.into()
-            });
+            return Ok(IntegerOp::Count { wide, op, d, a }.into());
         }
         let op = match (i.opcode, ty.bytes()) {
             ("not", _) => Unary::Not,
@@ -227,14 +207,12 @@ impl<'a> Builder<'_, 'a> {
         let mut words = Modifiers::new(i);
         let ty = words.one_type(i)?;
         words.done(i)?;
-        let [d, a, b] = operands(i)?;
         let op = match (i.opcode, ty.is_signed()) {
             ("shl", _) => Shift::Left,
             (_, false) => Shift::RightU,
             (_, true) => Shift::RightS,
         };
-        let d = self.destination(d, file_of(ty), i.line)?;
-        let (a, b) = (self.source(a, ty, i.line)?, self.source32(b, Type::Unsigned(4), i.line)?);
+        let (d, [a, b]) = self.registers_of(i, file_of(ty), [ty, WORD])?;
         Ok(match ty.bytes() {
             2 => IntegerOp::Shift16 { op, d, a, b }.into(),
             4 => ArithOp::Shift32 { op, d, a, b }.into(),
@@ -254,7 +232,7 @@ impl<'a> Builder<'_, 'a> {
         let a = self.source(a, ty, i.line)?;
         match (i.opcode, rest) {
             ("bfe", [b, c]) => {
-                let (b, c) = (self.source32(b, WORD, i.line)?, self.source32(c, WORD, i.line)?);
+                let [b, c] = self.sources([b, c], WORD, i.line)?;
                 let signed = ty.is_signed();
                 let op = pick(signed, Ternary::BfeS, Ternary::BfeU);
                 Ok(if wide {
@@ -265,12 +243,8 @@ impl<'a> Builder<'_, 'a> {
             }
             ("bfi", [b, c, e]) => {
                 let b = self.source(b, ty, i.line)?;
-                let (c, e) = (self.source32(c, WORD, i.line)?, self.source32(e, WORD, i.line)?);
-                Ok(if wide {
-                    IntegerOp::Bfi64 { d, a, b, c, e }.into()
-                } else {
-                    IntegerOp::Bfi32 { d, a, b, c, e }.into()
-                })
+                let [c, e] = self.sources([c, e], WORD, i.line)?;
+                Ok(IntegerOp::Bfi { wide, d, a, b, c, e }.into())
             }
             _ => Err(unsupported(i)),
         }
@@ -377,11 +351,7 @@ impl<'a> Builder<'_, 'a> {
             return Err(unsupported(i));
         }
         let d = self.destination(d, file_of(ty), i.line)?;
-        let [a, b, c] = [
-            self.source32(a, WORD, i.line)?,
-            self.source32(b, WORD, i.line)?,
-            self.source32(c, WORD, i.line)?,
-        ];
+        let [a, b, c] = self.sources([a, b, c], WORD, i.line)?;
         Ok(ArithOp::Ternary32 { op, d, a, b, c }.into())
     }
 }

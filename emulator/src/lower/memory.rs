@@ -118,7 +118,8 @@ impl<'a> Builder<'_, 'a> {
         if is_store && matches!(space, Space::Const | Space::Param) {
             return Err(unsupported(i));
         }
-        self.ordered |= element.is_strong() && matches!(space, Space::Generic | Space::Global);
+        self.program.blocks_interact |=
+            element.is_strong() && matches!(space, Space::Generic | Space::Global);
         Ok(if is_store {
             Op::Store { element, address, a: slots }
         } else {

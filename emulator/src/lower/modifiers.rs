@@ -1,6 +1,6 @@
 //! The dot-words of one instruction, taken one by one; a word that remains is refused.
 
-use super::builder::Lowered;
+use super::builder::{Lowered, wrong_count};
 use super::inst::{Combine, CvtRounding, FloatMode, Rounding};
 use crate::ptx::PtxError;
 use crate::ptx::ast::{Instruction, Operand, Type};
@@ -142,14 +142,5 @@ pub fn unsupported(instruction: &Instruction<'_>) -> PtxError {
 pub fn operands<'i, 'a, const N: usize>(
     instruction: &'i Instruction<'a>,
 ) -> Lowered<&'i [Operand<'a>; N]> {
-    instruction.operands.as_slice().try_into().map_err(|_| {
-        PtxError::invalid(
-            instruction.line,
-            format!(
-                "'{}' takes {N} operands but has {}",
-                instruction.full_name(),
-                instruction.operands.len()
-            ),
-        )
-    })
+    instruction.operands.as_slice().try_into().map_err(|_| wrong_count(instruction, N))
 }

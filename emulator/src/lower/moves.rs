@@ -218,9 +218,8 @@ impl<'a> Builder<'_, 'a> {
             ["const"] => Space::Const,
             _ => return Err(unsupported(i)),
         };
-        let [d, a] = operands(i)?;
-        let d = self.destination(d, File::Pred, i.line)?;
-        Ok(MoveOp::IsSpace { space, d, a: self.source64(a, Type::Unsigned(8), i.line)? }.into())
+        let (d, [a]) = self.registers_of(i, File::Pred, [Type::Unsigned(8)])?;
+        Ok(MoveOp::IsSpace { space, d, a }.into())
     }
 }
 

@@ -8,9 +8,9 @@
 //! since.
 
 use super::blocks::{Block, Flow, split};
-use super::inst::{ControlOp, Inst, MoveOp, Op, Role, Sharing, Space};
+use super::inst::{ControlOp, Inst, MoveOp, Op, Register, Role, Sharing, Space};
 use super::loops::{Loop, find_loops};
-use super::registers::{Register, derived_from, leading_to, registers};
+use super::registers::{derived_from, leading_to};
 use std::collections::HashSet;
 
 /// Marks the looks of `code[start..]`, a whole function. `has_local`: its kernel has local memory.
@@ -22,13 +22,13 @@ pub fn mark_looks(code: &mut [Inst], start: usize, tables: &[Vec<u32>], has_loca
     }
     let blocks = split(code, start, tables);
     let loops = find_loops(&Flow::new(&blocks));
-    let values = &mut code[start..];
+    let values = &code[start..];
     let is_lost = |op: &Op| loses_track(op, has_local);
     let lost = leading_to_any(values, is_lost);
     let data = leading_to_any(values, |op| takes_data(op) && !is_lost(op));
     let decisions = find_decisions(values, &blocks, start, &loads);
     for load in loads {
-        let written = registers(&mut code[load], Role::Write);
+        let written = code[load].registers(Role::Write);
         let leads = |to: &HashSet<Register>| written.iter().any(|register| to.contains(register));
         let own = decisions.iter().filter(|decision| decision.loads.contains(&load));
         let is_part = own.clone().any(|decision| decision.loads.len() > 1);
@@ -72,29 +72,24 @@ impl Decision {
 }
 
 /// The branches of a function that depend on `loads`.
-fn find_decisions(
-    code: &mut [Inst],
-    blocks: &[Block],
-    start: usize,
-    loads: &[usize],
-) -> Vec<Decision> {
+fn find_decisions(code: &[Inst], blocks: &[Block], start: usize, loads: &[usize]) -> Vec<Decision> {
     let derived = derived_from(code, is_volatile_load);
     let mut decisions = Vec::new();
     for (at, block) in blocks.iter().enumerate() {
         if !is_branch(&code[block.end - 1 - start].op) {
             continue;
         }
-        let by: HashSet<Register> =
-            registers(&mut code[block.end - 1 - start], Role::Read).into_iter().collect();
+        let read = code[block.end - 1 - start].registers(Role::Read);
+        let by: HashSet<Register> = read.into_iter().collect();
         if by.is_disjoint(&derived) {
             continue;
         }
         let leading = leading_to(code, by);
-        let mut leads = |load: &usize| {
-            let written = registers(&mut code[load - start], Role::Write);
+        let leads = |load: &usize| {
+            let written = code[load - start].registers(Role::Write);
             written.iter().any(|register| leading.contains(register))
         };
-        let loads = loads.iter().copied().filter(&mut leads).collect();
+        let loads = loads.iter().copied().filter(leads).collect();
         decisions.push(Decision { block: at, loads });
     }
     decisions
@@ -110,9 +105,9 @@ fn is_branch(op: &Op) -> bool {
 }
 
 /// The registers with values that lead to an operation of this kind.
-fn leading_to_any(code: &mut [Inst], is_end: impl Fn(&Op) -> bool) -> HashSet<Register> {
-    let ends = code.iter_mut().filter(|inst| is_end(&inst.op));
-    let read = ends.flat_map(|inst| registers(inst, Role::Read)).collect();
+fn leading_to_any(code: &[Inst], is_end: impl Fn(&Op) -> bool) -> HashSet<Register> {
+    let ends = code.iter().filter(|inst| is_end(&inst.op));
+    let read = ends.flat_map(|inst| inst.registers(Role::Read)).collect();
     leading_to(code, read)
 }
 

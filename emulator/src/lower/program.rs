@@ -124,7 +124,7 @@ pub struct Call {
 }
 
 /// One kernel, ready to run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Program {
     /// The kernel's name.
     pub name: String,

@@ -1,7 +1,7 @@
 //! Integer instructions on words that few kernels use: bit masks, 24-bit products, pairs of 16-bit
 //! integers, packing conversions, selection by sign.
 
-use super::builder::{Builder, Lowered, file_of};
+use super::builder::{Builder, Lowered, file_of, wrong_count};
 use super::inst::*;
 use super::modifiers::{Modifiers, operands, unsupported};
 use crate::ptx::ast::{Instruction, Operand, Type};
@@ -25,6 +25,16 @@ impl<'a> Builder<'_, 'a> {
             "cvt" if has(&["tf32"]) => self.tf32(i),
             _ => return None,
         })
+    }
+
+    /// An operation on words, the `N` sources of an instruction.
+    fn word_operation<const N: usize>(&mut self, i: &Instruction<'a>, op: WordOp) -> Lowered<Op> {
+        match i.operands.split_first() {
+            Some((d, sources)) if sources.len() == N => {
+                self.word(i, op, d, &sources.iter().collect::<Vec<_>>())
+            }
+            _ => Err(wrong_count(i, N + 1)),
+        }
     }
 
     /// An operation on words; sources that are missing read as 0.
@@ -53,18 +63,13 @@ impl<'a> Builder<'_, 'a> {
         let clamp = mode == Some("clamp");
         match (i.opcode, mode, ty) {
             ("bmsk", Some(_), Type::Bits(4)) => {
-                let [d, a, b] = operands(i)?;
-                self.word(i, WordOp::BitMask { clamp }, d, &[a, b])
+                self.word_operation::<2>(i, WordOp::BitMask { clamp })
             }
             ("szext", Some(_), Type::Unsigned(4) | Type::Signed(4)) => {
-                let [d, a, b] = operands(i)?;
                 let signed = ty.is_signed();
-                self.word(i, WordOp::Extend { signed, clamp }, d, &[a, b])
+                self.word_operation::<2>(i, WordOp::Extend { signed, clamp })
             }
-            ("fns", None, Type::Bits(4)) => {
-                let [d, mask, base, offset] = operands(i)?;
-                self.word(i, WordOp::FindNthSet, d, &[mask, base, offset])
-            }
+            ("fns", None, Type::Bits(4)) => self.word_operation::<3>(i, WordOp::FindNthSet),
             _ => Err(unsupported(i)),
         }
     }
@@ -83,10 +88,7 @@ impl<'a> Builder<'_, 'a> {
         if !matches!(ty.bytes(), 2 | 4 | 8) || ty == Type::Float(2) {
             return Err(unsupported(i));
         }
-        let [d, a, b, c] = operands(i)?;
-        let d = self.destination(d, file_of(ty), i.line)?;
-        let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
-        let c = self.source32(c, sign_ty, i.line)?;
+        let (d, [a, b, c]) = self.registers_of(i, file_of(ty), [ty, ty, sign_ty])?;
         Ok(if ty.bytes() == 8 {
             IntegerOp::SelectBySign64 { sign, d, a, b, c }.into()
         } else {
@@ -111,11 +113,9 @@ impl<'a> Builder<'_, 'a> {
         }
         let op = WordOp::Mad24 { signed, high, saturate };
         if adds {
-            let [d, a, b, c] = operands(i)?;
-            return self.word(i, op, d, &[a, b, c]);
+            return self.word_operation::<3>(i, op);
         }
-        let [d, a, b] = operands(i)?;
-        self.word(i, op, d, &[a, b])
+        self.word_operation::<2>(i, op)
     }
 
     /// `add.u16x2 min.s16x2` and their like
@@ -134,8 +134,7 @@ impl<'a> Builder<'_, 'a> {
         if !known {
             return Err(unsupported(i));
         }
-        let [d, a, b] = operands(i)?;
-        self.word(i, WordOp::Pair { op, signed, relu }, d, &[a, b])
+        self.word_operation::<2>(i, WordOp::Pair { op, signed, relu })
     }
 
     /// `min.relu.s32 max.relu.s32`
@@ -144,8 +143,7 @@ impl<'a> Builder<'_, 'a> {
         words.take("relu");
         words.take("s32");
         words.done(i)?;
-        let [d, a, b] = operands(i)?;
-        self.word(i, WordOp::Extreme { max: i.opcode == "max" }, d, &[a, b])
+        self.word_operation::<2>(i, WordOp::Extreme { max: i.opcode == "max" })
     }
 
     /// `mad.hi.u16 mad.hi.s16 mad.hi.sat.s32`
@@ -161,8 +159,7 @@ impl<'a> Builder<'_, 'a> {
             (false, Type::Signed(2)) => WordOp::MadHigh16 { signed: true },
             _ => return Err(unsupported(i)),
         };
-        let [d, a, b, c] = operands(i)?;
-        self.word(i, op, d, &[a, b, c])
+        self.word_operation::<3>(i, op)
     }
 
     /// `sad` of 16 and 64 bits
@@ -171,16 +168,10 @@ impl<'a> Builder<'_, 'a> {
         let ty = words.one_type(i)?;
         words.done(i)?;
         let signed = ty.is_signed();
-        let [d, a, b, c] = operands(i)?;
         if ty.bytes() == 2 {
-            return self.word(i, WordOp::Sad16 { signed }, d, &[a, b, c]);
+            return self.word_operation::<3>(i, WordOp::Sad16 { signed });
         }
-        let d = self.destination(d, File::R64, i.line)?;
-        let [a, b, c] = [
-            self.source64(a, ty, i.line)?,
-            self.source64(b, ty, i.line)?,
-            self.source64(c, ty, i.line)?,
-        ];
+        let (d, [a, b, c]) = self.registers_of(i, File::R64, [ty; 3])?;
         Ok(IntegerOp::Sad64 { signed, d, a, b, c }.into())
     }
 
@@ -212,11 +203,9 @@ impl<'a> Builder<'_, 'a> {
         };
         let op = WordOp::Pack { bits, signed };
         if above {
-            let [d, a, b, c] = operands(i)?;
-            return self.word(i, op, d, &[a, b, c]);
+            return self.word_operation::<3>(i, op);
         }
-        let [d, a, b] = operands(i)?;
-        self.word(i, op, d, &[a, b])
+        self.word_operation::<2>(i, op)
     }
 
     /// `cvt.rna.tf32.f32`

@@ -12,28 +12,21 @@ const GAP: u32 = 1024;
 /// The bytes of [`RESERVED`], which are no array of the kernel.
 const RESERVED_BYTES: u32 = 288;
 
-/// Offset and size of every parameter, and the size of all of them.
-pub type ParamLayout = (Vec<(u32, u32)>, u32);
-
 impl<'m, 'a> Builder<'m, 'a> {
     /// Gives launch parameters their offsets in the parameter buffer.
-    pub(super) fn bind_launch_params(&mut self, kernel: &Function<'a>) -> Lowered<ParamLayout> {
-        let mut layout = Vec::new();
-        let mut end = 0u32;
+    pub(super) fn bind_launch_params(&mut self, kernel: &Function<'a>) -> Lowered<()> {
         for formal in &kernel.params {
             let variable = &formal.variable;
             let Some(bytes) = variable.bytes else {
-                return Err(PtxError::invalid(
-                    variable.line,
-                    "a kernel parameter must have a size",
-                ));
+                let text = "a kernel parameter must have a size";
+                return Err(PtxError::invalid(variable.line, text));
             };
-            let at = end.next_multiple_of(variable.align.max(1));
-            end = at + bytes;
-            layout.push((at, bytes));
+            let at = self.program.param_bytes.next_multiple_of(variable.align.max(1));
+            self.program.param_bytes = at + bytes;
+            self.program.params.push((at, bytes));
             self.bind(variable.name, Binding::LaunchParam(at, bytes));
         }
-        Ok((layout, end))
+        Ok(())
     }
 
     /// Places the shared variables that these functions use; dynamic shared memory follows the
@@ -46,7 +39,8 @@ impl<'m, 'a> Builder<'m, 'a> {
         }
         if used.contains(RESERVED) {
             self.shared.insert(RESERVED, 0);
-            self.shared_arrays.push(0..RESERVED_BYTES);
+            self.program.reserved_shared = RESERVED_BYTES;
+            self.program.shared_arrays.push(0..RESERVED_BYTES);
         }
         let module = self.module;
         for variable in module.variables.iter().filter(|variable| variable.space == Space::Shared) {
@@ -77,29 +71,19 @@ impl<'m, 'a> Builder<'m, 'a> {
 
     /// The offset here, with gaps, of the next array, which is at `at` on hardware.
     fn behind_gaps(&self, at: u32) -> u32 {
-        at + GAP * self.shared_arrays.len() as u32
+        at + GAP * self.program.shared_arrays.len() as u32
     }
 
     /// Offset of dynamic shared memory.
     pub(super) fn dynamic_start(&self) -> u32 {
-        self.behind_gaps(self.shared_bytes.next_multiple_of(self.dynamic_align))
-    }
-
-    /// The bytes of [`RESERVED`] if the kernel asks for it.
-    pub(super) fn reserved_shared(&self) -> u32 {
-        if self.shared.contains_key(RESERVED) { RESERVED_BYTES } else { 0 }
-    }
-
-    /// The end of static shared memory.
-    pub(super) fn shared_extent(&self) -> u32 {
-        self.shared_arrays.last().map_or(0, |array| array.end)
+        self.behind_gaps(self.program.shared_bytes.next_multiple_of(self.dynamic_align))
     }
 
     fn place(&mut self, variable: &Variable<'_>, bytes: u32) -> u32 {
-        let on_hardware = self.shared_bytes.next_multiple_of(variable.align.max(1));
+        let on_hardware = self.program.shared_bytes.next_multiple_of(variable.align.max(1));
         let at = self.behind_gaps(on_hardware);
-        self.shared_bytes = on_hardware + bytes;
-        self.shared_arrays.push(at..at + bytes);
+        self.program.shared_bytes = on_hardware + bytes;
+        self.program.shared_arrays.push(at..at + bytes);
         at
     }
 }

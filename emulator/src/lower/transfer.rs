@@ -158,9 +158,7 @@ impl<'a> Builder<'_, 'a> {
     /// `mbarrier…`
     fn mbarrier(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         if i.modifiers == ["pending_count", "b64"] {
-            let [d, a] = operands(i)?;
-            let (d, a) =
-                (self.destination(d, File::R32, i.line)?, self.source64(a, STATE, i.line)?);
+            let (d, [a]) = self.registers_of(i, File::R32, [STATE])?;
             return Ok(MoveOp::PendingCount { d, a }.into());
         }
         let mut words = Modifiers::new(i);

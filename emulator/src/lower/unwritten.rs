@@ -6,10 +6,8 @@
 //! Input: the code of a kernel. Output: the registers, by file and number.
 
 use super::blocks::{Flow, split};
-use super::inst::{ControlOp, File, Guard, Inst, Op, Role, Slot};
+use super::inst::{ControlOp, File, Guard, Inst, Op, Register, Role, Slot};
 use std::collections::HashSet;
-
-type Register = (File, u16);
 
 /// A place in a walk over the tree of dominators.
 enum Step {
@@ -42,7 +40,7 @@ pub fn find(
         }
     }
     let mut written: HashSet<Register> =
-        initial.map(|register| (File::R32, Slot::private(register).0)).collect();
+        initial.map(|register| (File::R32, Slot::private(register))).collect();
     let (mut found, mut steps) = (Vec::new(), vec![Step::Enter(0)]);
     while let Some(step) = steps.pop() {
         match step {
@@ -56,8 +54,8 @@ pub fn find(
             }
         }
     }
-    let private = found.iter().filter(|(_, slot)| slot & Slot::PRIVATE != 0);
-    private.map(|&(file, slot)| (file, usize::from(slot & !Slot::PRIVATE))).collect()
+    let private = found.iter().filter(|(_, slot)| slot.0 & Slot::PRIVATE != 0);
+    private.map(|&(file, slot)| (file, slot.index(0))).collect()
 }
 
 /// Goes through a block. Returns the registers that it is the first to write.
@@ -68,20 +66,12 @@ fn follow(
 ) -> Vec<Register> {
     let mut first = Vec::new();
     for inst in code {
-        let (mut inst, mut writes) = (*inst, Vec::new());
-        let guard = inst.guard;
-        inst.slots(&mut |file, role, slot: &mut Slot, count| {
-            let registers = (slot.0..slot.0 + count).map(|slot| (file, slot));
-            match role {
-                Role::Write if guard == Guard::Always => writes.extend(registers),
-                Role::Write => {}
-                Role::Read => {
-                    // Zero from the start, it counts as written everywhere.
-                    found.extend(registers.filter(|register| written.insert(*register)));
-                }
-            }
-        });
-        first.extend(writes.into_iter().filter(|register| written.insert(*register)));
+        // Zero from the start, a register that is found counts as written everywhere.
+        let reads = inst.registers(Role::Read).into_iter();
+        found.extend(reads.filter(|register| written.insert(*register)));
+        let writes = inst.registers(Role::Write).into_iter();
+        let writes = writes.filter(|_| inst.guard == Guard::Always);
+        first.extend(writes.filter(|register| written.insert(*register)));
     }
     first
 }

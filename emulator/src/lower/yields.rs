@@ -10,9 +10,9 @@
 //! with a yield point do not wait for each other at its end while some of them stay inside.
 
 use super::blocks::{Block, Flow, split};
-use super::inst::{Inst, MbarrierOp, Op, Pause, Role, Space};
+use super::inst::{Inst, MbarrierOp, Op, Pause, Register, Role, Space};
 use super::loops::{Loop, find_loops};
-use super::registers::{Register, derived_from, registers};
+use super::registers::derived_from;
 use std::collections::HashSet;
 
 impl Loop {
@@ -20,8 +20,7 @@ impl Loop {
     fn is_left_by(&self, awaited: &HashSet<Register>, code: &[Inst], blocks: &[Block]) -> bool {
         self.blocks.iter().map(|&at| &blocks[at]).any(|block| {
             let leaves = block.leaves || block.successors.iter().any(|n| !self.blocks.contains(n));
-            let mut branch = code[block.end - 1];
-            let mut by = registers(&mut branch, Role::Read).into_iter();
+            let mut by = code[block.end - 1].registers(Role::Read).into_iter();
             leaves && by.any(|register| awaited.contains(&register))
         })
     }
@@ -42,7 +41,7 @@ pub fn mark_yield_points(code: &mut [Inst], start: usize, tables: &[Vec<u32>]) {
     if loops.is_empty() {
         return;
     }
-    let awaited = derived_from(&mut code[start..], may_wait);
+    let awaited = derived_from(&code[start..], may_wait);
     loops.retain(|each| each.is_left_by(&awaited, code, &blocks));
     // The innermost first, so that an access yields once.
     loops.sort_by_key(|each| (each.is_whole, each.blocks.len()));

@@ -98,16 +98,7 @@ impl Context<'_> {
     /// A fault of the running instruction, without an access.
     pub fn fault(&self, kind: FaultKind, lanes: u32, detail: String) -> Box<Fault> {
         let lane = Some((self.warp.index, lanes.trailing_zeros().min(31)));
-        Box::new(Fault {
-            kind,
-            pc: None,
-            callers: Vec::new(),
-            lane,
-            access: None,
-            hazard: None,
-            detail,
-            place: None,
-        })
+        Box::new(Fault { lane, ..Fault::new(kind, detail) })
     }
 
     /// Bytes of local memory that each of `lanes` has.

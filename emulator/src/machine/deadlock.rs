@@ -41,16 +41,8 @@ pub fn mismatch(program: &Program, index: usize, first: Arrival, now: Arrival) -
 
 /// A deadlock at an instruction, of a warp and a lane.
 fn fault(pc: u32, lane: (u32, u32), detail: String) -> Box<Fault> {
-    Box::new(Fault {
-        kind: FaultKind::BarrierDeadlock,
-        pc: Some(pc),
-        callers: Vec::new(),
-        lane: Some(lane),
-        access: None,
-        hazard: None,
-        detail,
-        place: None,
-    })
+    let fault = Fault::new(FaultKind::BarrierDeadlock, detail);
+    Box::new(Fault { pc: Some(pc), lane: Some(lane), ..fault })
 }
 
 /// Threads that wait at one instruction for the same.

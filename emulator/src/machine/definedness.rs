@@ -37,18 +37,6 @@ pub fn note(cx: &mut Context<'_>, slots: &[Slot], file: File, lanes: u32, mut fa
     }
 }
 
-/// The slots of an instruction in a role, and their files. Its guard is none of them.
-fn slots(inst: &Inst, role: Role) -> Vec<(File, Slot)> {
-    let mut found = Vec::new();
-    let mut bare = Inst::new(Guard::Always, inst.op);
-    bare.slots(&mut |file, seen, slot, count| {
-        if seen == role {
-            found.extend((0..count).map(|at| (file, Slot(slot.0 + at))));
-        }
-    });
-    found
-}
-
 fn join(table: &Definedness, slots: &[(File, Slot)]) -> Taint {
     slots.iter().fold(Taint::default(), |taint, &(file, slot)| taint.join(table.get(file, slot)))
 }
@@ -64,7 +52,7 @@ pub fn step(cx: &mut Context<'_>, inst: &Inst, on: u32) -> Outcome {
         Guard::Always => Taint::default(),
         Guard::If(p) | Guard::Unless(p) => table.get(File::Pred, p).restrict(cx.warp.active),
     };
-    let sources = join(table, &slots(inst, Role::Read)).restrict(on);
+    let sources = join(table, &inst.op.registers(Role::Read)).restrict(on);
     match inst.op {
         Op::Arith(_) | Op::Integer(_) | Op::Float(_) | Op::Move(_) => {
             let result = compute(cx, inst, sources, on);
@@ -99,7 +87,7 @@ pub fn step(cx: &mut Context<'_>, inst: &Inst, on: u32) -> Outcome {
         Op::Barrier(ref barrier) => {
             use BarrierKind::{RedAnd, RedOr, RedPopc};
             let votes = matches!(barrier.kind, RedPopc | RedAnd | RedOr);
-            let mut read = slots(inst, Role::Read);
+            let mut read = inst.op.registers(Role::Read);
             read.retain(|slot| votes || *slot != (File::Pred, barrier.p));
             let taint = join(table, &read).restrict(on);
             demand(cx, guard.join(taint), "decides a barrier")?;
@@ -156,7 +144,7 @@ fn compute(cx: &Context<'_>, inst: &Inst, sources: Taint, on: u32) -> Taint {
             IntegerOp::Carry(Carry { read: false, carry, .. })
             | IntegerOp::MadCarry(MadCarry { read: false, carry, .. }),
         ) => {
-            let mut operands = slots(inst, Role::Read);
+            let mut operands = inst.op.registers(Role::Read);
             operands.retain(|slot| *slot != (File::Pred, carry));
             join(&cx.warp.definedness, &operands).restrict(on)
         }
@@ -164,7 +152,7 @@ fn compute(cx: &Context<'_>, inst: &Inst, sources: Taint, on: u32) -> Taint {
             let lanes = absorb::undefined(cx, op, sources.lanes);
             let is_defined =
                 |slot: &(File, Slot)| cx.warp.definedness.get(slot.0, slot.1).lanes & on == 0;
-            let meets_defined = slots(inst, Role::Read).iter().any(is_defined);
+            let meets_defined = inst.op.registers(Role::Read).iter().any(is_defined);
             let insertion =
                 if meets_defined { inserted(op, sources.insertion) } else { Insertion::None };
             Taint { lanes, insertion, ..sources }
@@ -181,14 +169,14 @@ fn inserted(op: &Op, before: Insertion) -> Insertion {
         Op::Arith(
             ArithOp::Binary32 { op: Binary::Or, .. } | ArithOp::Binary64 { op: Binary::Or, .. },
         ) if before != Insertion::None => Insertion::Done,
-        Op::Integer(IntegerOp::Bfi32 { .. } | IntegerOp::Bfi64 { .. }) => Insertion::Done,
+        Op::Integer(IntegerOp::Bfi { .. }) => Insertion::Done,
         _ => Insertion::None,
     }
 }
 
 /// The results of `inst` are undefined in the lanes of `taint`.
 fn deliver(cx: &mut Context<'_>, inst: &Inst, on: u32, taint: Taint) {
-    for slot in slots(inst, Role::Write) {
+    for slot in inst.op.registers(Role::Write) {
         // A lane that might have taken part keeps its value, or gets one: neither is sure.
         cx.warp.definedness.set(slot, on | taint.lanes, taint);
     }
@@ -365,7 +353,7 @@ impl ExchangeTaint {
         for &(op, on) in parts {
             let words = Taint { lanes, ..self.values }.join(self.choice);
             let inst = Inst::new(Guard::Always, Op::Exchange(op));
-            for (file, slot) in slots(&inst, Role::Write) {
+            for (file, slot) in inst.op.registers(Role::Write) {
                 // Whether a shuffle's source exists does not depend on its value.
                 let is_shuffle = matches!(op, ExchangeOp::Shuffle { .. });
                 let taint = if is_shuffle && file == File::Pred { self.choice } else { words };

@@ -100,18 +100,16 @@ pub fn panic_message(panic: &(dyn Any + Send)) -> String {
 }
 
 impl Fault {
+    /// A fault of which no more is known.
+    pub fn new(kind: FaultKind, detail: String) -> Self {
+        let (pc, callers, lane) = (None, Vec::new(), None);
+        let (access, hazard, place) = (None, None, None);
+        Self { kind, pc, callers, lane, access, hazard, detail, place }
+    }
+
     /// A panic of the emulator in a block.
     pub fn from_panic(panic: &(dyn Any + Send)) -> Self {
-        Self {
-            kind: FaultKind::Internal,
-            pc: None,
-            callers: Vec::new(),
-            lane: None,
-            access: None,
-            hazard: None,
-            detail: panic_message(panic),
-            place: None,
-        }
+        Self::new(FaultKind::Internal, panic_message(panic))
     }
 }
 

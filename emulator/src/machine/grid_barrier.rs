@@ -39,13 +39,8 @@ fn derived(program: &Program) -> HashSet<(File, Slot)> {
     while known.len() > before {
         before = known.len();
         for inst in program.code.iter().filter(|inst| is_arithmetic(inst)) {
-            let (mut inst, mut reads, mut writes) = (*inst, false, Vec::new());
-            inst.slots(&mut |file, role, slot: &mut Slot, _| match role {
-                Role::Read => reads |= known.contains(&(file, *slot)),
-                Role::Write => writes.push((file, *slot)),
-            });
-            if reads {
-                known.extend(writes);
+            if inst.op.registers(Role::Read).iter().any(|register| known.contains(register)) {
+                known.extend(inst.op.registers(Role::Write));
             }
         }
     }

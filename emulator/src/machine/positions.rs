@@ -75,14 +75,10 @@ pub fn still_running(
         detail += &format!("{join}thread {thread}{block} {place}{waits}");
     }
     let fault = Fault {
-        kind: FaultKind::Undefined,
         pc: Some(first.pc),
         callers: first.callers.clone(),
         lane: Some(first.lane),
-        access: None,
-        hazard: None,
-        detail,
-        place: None,
+        ..Fault::new(FaultKind::Undefined, detail)
     };
     Some((first.block, fault))
 }

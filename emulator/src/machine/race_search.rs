@@ -199,14 +199,11 @@ impl Races {
         let thread = race.by.thread() + u32::from(is_own && race.by.of_several_lanes());
         let elsewhere = (other != block).then(|| self.grid.index(other));
         Fault {
-            kind: FaultKind::Race,
             pc: race.by.pc(),
-            callers: Vec::new(),
             lane: Some((thread / 32, thread % 32)),
             access: Some(access),
             hazard: Some(Hazard::Race { other: race.other, wrote: race.wrote, block: elsewhere }),
-            detail: String::new(),
-            place: None,
+            ..Fault::new(FaultKind::Race, String::new())
         }
     }
 }

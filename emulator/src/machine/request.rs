@@ -239,16 +239,7 @@ pub fn refuse(
     };
     let access = Access { verb, space, address: part.addresses[lane], size: bytes, limit };
     let lane = Some((cx.warp.index, lane as u32));
-    Box::new(Fault {
-        kind,
-        pc: None,
-        callers: Vec::new(),
-        lane,
-        access: Some(access),
-        hazard: None,
-        detail: String::new(),
-        place: None,
-    })
+    Box::new(Fault { lane, access: Some(access), ..Fault::new(kind, String::new()) })
 }
 
 /// Clocks for which a request occupies the banks or the cache of its space, if no other count has

@@ -20,8 +20,10 @@ use crate::lower::inst::{
 pub fn integer(lanes: &mut Lanes<'_>, op: &IntegerOp, m: u32) {
     match *op {
         IntegerOp::Unary64 { op, d, a } => lanes.map1_64(d, [a], m, |a| integer::unary64(op, a)),
-        IntegerOp::Count32 { op, d, a } => lanes.map1_32(d, [a], m, |a| integer::count32(op, a)),
-        IntegerOp::Count64 { op, d, a } => lanes.narrow(d, [a], m, |a| integer::count64(op, a)),
+        IntegerOp::Count { wide: false, op, d, a } => {
+            lanes.map1_32(d, [a], m, |a| integer::count32(op, a))
+        }
+        IntegerOp::Count { op, d, a, .. } => lanes.narrow(d, [a], m, |a| integer::count64(op, a)),
         IntegerOp::Binary16 { op, signed, d, a, b } => {
             lanes.map2_32(d, [a, b], m, |a, b| integer::binary16(op, signed, a, b));
         }
@@ -50,10 +52,8 @@ pub fn integer(lanes: &mut Lanes<'_>, op: &IntegerOp, m: u32) {
         }
         IntegerOp::MadWide16 { signed, d, a, b, c } => lanes
             .map3_32(d, [a, b, c], m, |a, b, c| integer::mul_wide16(signed, a, b).wrapping_add(c)),
-        IntegerOp::Bfi32 { d, a, b, c, e } => lanes.map4_32(d, [a, b, c, e], m, |a, b, c, e| {
-            integer::bfi(u64::from(a), u64::from(b), c, e, 32) as u32
-        }),
-        IntegerOp::Bfi64 { d, a, b, c, e } => insert64(lanes, d, [a, b, c, e], m),
+        IntegerOp::Bfi { wide: false, d, a, b, c, e } => insert32(lanes, d, [a, b, c, e], m),
+        IntegerOp::Bfi { d, a, b, c, e, .. } => insert64(lanes, d, [a, b, c, e], m),
         IntegerOp::Bfe64 { signed, d, a, b, c } => {
             let (a, b, c) = (*lanes.get64(a), *lanes.get32(b), *lanes.get32(c));
             let result =
@@ -76,6 +76,10 @@ pub fn integer(lanes: &mut Lanes<'_>, op: &IntegerOp, m: u32) {
     }
 }
 
+fn insert32(lanes: &mut Lanes<'_>, d: Slot, sources: [Slot; 4], m: u32) {
+    lanes.map4_32(d, sources, m, |a, b, c, e| integer::bfi(a.into(), b.into(), c, e, 32) as u32);
+}
+
 fn insert64(lanes: &mut Lanes<'_>, d: Slot, [a, b, c, e]: [Slot; 4], m: u32) {
     let (a, b, c, e) = (*lanes.get64(a), *lanes.get64(b), *lanes.get32(c), *lanes.get32(e));
     let result = std::array::from_fn(|lane| integer::bfi(a[lane], b[lane], c[lane], e[lane], 64));
@@ -93,10 +97,10 @@ fn select_by_sign64(lanes: &mut Lanes<'_>, sign: SignOf, d: Slot, [a, b, c]: [Sl
 #[inline(never)]
 pub fn float(lanes: &mut Lanes<'_>, op: &FloatOp, m: u32) {
     match *op {
-        FloatOp::Float1_32 { op, mode, d, a } => {
+        FloatOp::Float1 { wide: false, op, mode, d, a } => {
             lanes.map1_32(d, [a], m, |a| float::one32(op, mode, a))
         }
-        FloatOp::Float1_64 { op, mode, d, a } => {
+        FloatOp::Float1 { op, mode, d, a, .. } => {
             lanes.map1_64(d, [a], m, |a| float::one64(op, mode, a))
         }
         FloatOp::Float2_64 { op, mode, d, a, b } => {

@@ -34,7 +34,7 @@ use std::ops::Range;
 const LATE: i32 = 1 << 30;
 
 /// The arrays in shared memory, and their division into cells.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Layout {
     /// All bytes, including the gaps between the arrays.
     pub extent: u32,
@@ -47,7 +47,7 @@ pub struct Layout {
 }
 
 /// The shadow of a block's shared memory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Shadow {
     pub(super) layout: Layout,
     pub(super) now: i32,
@@ -83,17 +83,12 @@ impl Shadow {
     pub fn new(layout: Layout, warps: u32, checks: Checks, blocks_order: bool) -> Self {
         let cells =
             if checks.any() { (layout.extent as usize).div_ceil(1 << layout.grain) } else { 0 };
+        let never = vec![0; warps as usize];
         let mut shadow = Self {
             layout,
-            now: 0,
-            began: 0,
-            met: 0,
-            ordered: vec![0; warps as usize],
-            last_order: 0,
-            warp_met: vec![0; warps as usize],
-            looked: vec![0; warps as usize],
-            lane_order: LaneOrder::default(),
-            arrivals: Arrivals::default(),
+            ordered: never.clone(),
+            warp_met: never.clone(),
+            looked: never,
             cells: Cells {
                 written: vec![NEVER; cells],
                 writer: vec![-1; cells],
@@ -102,10 +97,8 @@ impl Shadow {
                 ..Cells::default()
             },
             checks,
-            checking: false,
             blocks_order,
-            origins: Origins::default(),
-            log: AccessLog::default(),
+            ..Self::default()
         };
         shadow.clear();
         shadow

@@ -131,9 +131,10 @@ struct Frame {
 }
 
 /// Whether a warp can run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum State {
     /// It can.
+    #[default]
     Ready,
     /// All its threads wait.
     Waiting,
@@ -142,7 +143,7 @@ pub enum State {
 }
 
 /// One warp.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Warp {
     /// The next instruction of the running group.
     pub pc: u32,
@@ -179,25 +180,7 @@ pub struct Warp {
 impl Warp {
     /// A warp with `lanes` threads, at the first instruction.
     pub fn new(index: u32, lanes: u32) -> Self {
-        let mut warp = Self {
-            pc: 0,
-            active: 0,
-            live: 0,
-            state: State::Ready,
-            polls: 0,
-            index,
-            executed: 0,
-            copies: Copies::default(),
-            definedness: Definedness::default(),
-            changed: false,
-            parked: Vec::new(),
-            stack_ends: [0; 32],
-            frame: KERNEL,
-            ready: Vec::new(),
-            barriers: Vec::new(),
-            frames: Vec::new(),
-            has_zones: false,
-        };
+        let mut warp = Self { index, ..Self::default() };
         warp.restart(lanes);
         warp
     }

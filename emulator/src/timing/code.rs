@@ -6,8 +6,8 @@ use super::rates::Units;
 use super::ticks::TICK;
 use crate::lower::Program;
 use crate::lower::inst::{
-    Atomic, AtomicOp, BarrierKind, ControlOp, Element, File, Guard, Inst, Op, Role, Scalar,
-    Sharing, Slot, Space, TransferOp,
+    Atomic, AtomicOp, BarrierKind, ControlOp, Element, Guard, Inst, Op, Role, Scalar, Sharing,
+    Slot, Space, TransferOp,
 };
 use std::ops::Range;
 
@@ -162,28 +162,13 @@ impl Code {
 /// The registers of a warp that an instruction reads and writes. A guarded result depends on its
 /// earlier value, so it is read too.
 fn registers(inst: &Inst, first: [usize; 3], all: usize) -> (Vec<u32>, Vec<u32>) {
-    let (mut sources, mut results) = (Vec::new(), Vec::new());
-    let mut see = |file: File, role: Role, slot: &mut Slot, count: u16| {
-        if slot.0 & Slot::PRIVATE == 0 {
-            return;
-        }
-        let base = first[match file {
-            File::Pred => 0,
-            File::R32 => 1,
-            File::R64 => 2,
-        }];
-        for at in 0..usize::from(count) {
-            let register = base + slot.index(0) + at;
-            if register < all {
-                match role {
-                    Role::Read => sources.push(register as u32),
-                    Role::Write => results.push(register as u32),
-                }
-            }
-        }
+    let numbers = |role| -> Vec<u32> {
+        let private = inst.registers(role).into_iter();
+        let private = private.filter(|(_, slot)| slot.0 & Slot::PRIVATE != 0);
+        let numbers = private.map(|(file, slot)| first[file as usize] + slot.index(0));
+        numbers.filter(|number| *number < all).map(|number| number as u32).collect()
     };
-    let mut inst = *inst;
-    inst.slots(&mut see);
+    let (mut sources, results) = (numbers(Role::Read), numbers(Role::Write));
     if inst.guard != Guard::Always {
         sources.extend_from_slice(&results);
     }

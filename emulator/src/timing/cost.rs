@@ -187,9 +187,9 @@ fn ternary(op: Ternary) -> Cost {
 
 fn integer(op: &IntegerOp) -> Cost {
     match op {
-        IntegerOp::Count32 { op: Count::Popc, .. } => cost(1, 19).special(1),
-        IntegerOp::Count32 { .. } => cost(2, 23).special(1).adds(1),
-        IntegerOp::Count64 { .. } => cost(4, 40).special(2).adds(2),
+        IntegerOp::Count { wide: false, op: Count::Popc, .. } => cost(1, 19).special(1),
+        IntegerOp::Count { wide: false, .. } => cost(2, 23).special(1).adds(1),
+        IntegerOp::Count { .. } => cost(4, 40).special(2).adds(2),
         IntegerOp::Binary16 { op, .. } => binary(*op),
         IntegerOp::Unary64 { .. } | IntegerOp::Select64 { .. } | IntegerOp::Shift64 { .. } => PAIR,
         IntegerOp::MadLo64 { .. } => PRODUCT,
@@ -210,8 +210,8 @@ fn integer(op: &IntegerOp) -> Cost {
             (true, false) => cost(6, 18).heavy(8).adds(3),
             (true, true) => cost(8, 34).heavy(16).alu(2).adds(2),
         },
-        IntegerOp::Bfi32 { .. } | IntegerOp::Word { .. } => cost(2, 8).alu(2),
-        IntegerOp::Bfi64 { .. }
+        IntegerOp::Bfi { wide: false, .. } | IntegerOp::Word { .. } => cost(2, 8).alu(2),
+        IntegerOp::Bfi { .. }
         | IntegerOp::Bfe64 { .. }
         | IntegerOp::Sad64 { .. }
         | IntegerOp::SelectBySign64 { .. } => cost(6, 18).alu(6),
@@ -220,8 +220,8 @@ fn integer(op: &IntegerOp) -> Cost {
 
 fn float(op: &FloatOp) -> Cost {
     match op {
-        FloatOp::Float1_32 { op, mode, .. } => float1(*op, mode.ftz),
-        FloatOp::Float1_64 { op, .. } => match op {
+        FloatOp::Float1 { wide: false, op, mode, .. } => float1(*op, mode.ftz),
+        FloatOp::Float1 { op, .. } => match op {
             Float1::Neg | Float1::Abs => FREE,
             _ => cost(16, 78).double(8).special(1).alu(5),
         },

@@ -5,9 +5,9 @@
 //! that they do.
 
 use super::forms::integer_bits;
-use super::values::{Register, Values};
+use super::values::Values;
 use super::wires::{Compare, Form, ones, width};
-use crate::lower::inst::{Cmp, Combine, File, Slot};
+use crate::lower::inst::{Cmp, Combine, File, Register, Slot};
 use crate::lower::program::Program;
 use std::collections::HashMap;
 

@@ -6,11 +6,13 @@
 
 use super::bits::{Definition, KnownBits, combinations};
 use super::control::{Control, is_on};
-use super::forms::{integer_bits, operands, results};
-use super::values::{Register, Values};
+use super::forms::{integer_bits, results};
+use super::values::Values;
 use super::wires::{Compare, Form, ones, whole, width};
 use crate::lower::blocks::Block;
-use crate::lower::inst::{Cmp, ControlOp, ExchangeOp, File, Guard, Inst, Op, TransferOp};
+use crate::lower::inst::{
+    Cmp, ControlOp, ExchangeOp, File, Guard, Inst, Op, Register, Role, TransferOp,
+};
 use crate::lower::program::Program;
 use std::collections::HashMap;
 
@@ -67,7 +69,7 @@ impl<'p> Demand<'p> {
             Op::Store { address, .. } => Some((File::by_width(address.wide), address.base)),
             _ => None,
         };
-        for read in operands(inst).0 {
+        for read in inst.op.registers(Role::Read) {
             self.demand(read, if Some(read) == address { u64::MAX } else { stored });
         }
         if let Op::Control(op) = inst.op
@@ -91,7 +93,7 @@ impl<'p> Demand<'p> {
             for deciding in self.control.deciding[block].clone() {
                 let branch = self.last[deciding];
                 self.demand_guard(branch);
-                for read in operands(&self.program.code[branch]).0 {
+                for read in self.program.code[branch].op.registers(Role::Read) {
                     self.demand(read, u64::MAX);
                 }
                 blocks.push(deciding);

@@ -4,14 +4,14 @@
 //! through moves, shifts, logic, sums and products; of any other result, every bit depends on every
 //! bit of the sources.
 
-use super::values::{Register, Values};
+use super::values::{Values, narrow, predicate, wide};
 use super::wires::{
     Compare, Form, Wire, bit_field, field, inserted, joined, moves, ones, permuted, shifted, whole,
     width,
 };
 use crate::lower::inst::{
-    ArithOp, Binary, Cmp, Combine, Conversion, ExchangeOp, File, FloatOp, Guard, Inst, IntegerOp,
-    MoveOp, Op, Permute, Role, Scalar, Setp, Shift, Slot, Ternary, Unary, Vote,
+    ArithOp, Binary, Cmp, Combine, Conversion, ExchangeOp, File, FloatOp, Inst, IntegerOp, MoveOp,
+    Op, Permute, Register, Role, Scalar, Setp, Shift, Slot, Ternary, Unary, Vote,
 };
 
 /// The lookup tables of `lop3` for operations on its first two operands.
@@ -19,18 +19,6 @@ const AND: u8 = 0xc0;
 const OR: u8 = 0xfc;
 const XOR: u8 = 0x3c;
 const NOT: u8 = 0x0f;
-
-fn narrow(slot: Slot) -> Register {
-    (File::R32, slot)
-}
-
-fn wide(slot: Slot) -> Register {
-    (File::R64, slot)
-}
-
-fn predicate(slot: Slot) -> Register {
-    (File::Pred, slot)
-}
 
 fn logic(table: u8, a: Register, b: Register) -> Form {
     Form::Logic { table, sources: [a, b, b] }
@@ -74,19 +62,8 @@ pub fn results(inst: &Inst, values: &Values<'_>) -> Vec<(Register, Form)> {
     known.unwrap_or_else(|| opaque(inst))
 }
 
-/// The registers that an instruction, apart from its guard, reads and writes.
-pub fn operands(inst: &Inst) -> (Vec<Register>, Vec<Register>) {
-    let (mut reads, mut writes) = (Vec::new(), Vec::new());
-    let mut copy = Inst { guard: Guard::Always, ..*inst };
-    copy.slots(&mut |file: File, role: Role, slot: &mut Slot, count: u16| {
-        let list = if role == Role::Read { &mut reads } else { &mut writes };
-        list.extend((0..count).map(|at| (file, Slot(slot.0 + at))));
-    });
-    (reads, writes)
-}
-
 fn opaque(inst: &Inst) -> Vec<(Register, Form)> {
-    let (reads, writes) = operands(inst);
+    let (reads, writes) = (inst.op.registers(Role::Read), inst.op.registers(Role::Write));
     let zeros = match inst.op {
         Op::Load { element, .. } if !element.signed => !ones(8 * u32::from(element.bytes)),
         _ => 0,
@@ -274,11 +251,9 @@ fn integer(op: IntegerOp, values: &Values<'_>) -> Option<(Register, Form)> {
         IntegerOp::Bfe64 { signed, d, a, b, c } => {
             (wide(d), bit_field(wide(a), constant(b)? as u32, constant(c)? as u32, signed))
         }
-        IntegerOp::Bfi32 { d, a, b, c, e } => {
-            (narrow(d), inserted(narrow(a), narrow(b), constant(c)?, constant(e)?))
-        }
-        IntegerOp::Bfi64 { d, a, b, c, e } => {
-            (wide(d), inserted(wide(a), wide(b), constant(c)?, constant(e)?))
+        IntegerOp::Bfi { wide, d, a, b, c, e } => {
+            let file = File::by_width(wide);
+            ((file, d), inserted((file, a), (file, b), constant(c)?, constant(e)?))
         }
         IntegerOp::Select64 { d, a, b, p } => {
             (wide(d), Form::Select { p: predicate(p), a: wide(a), b: wide(b) })

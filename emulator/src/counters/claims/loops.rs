@@ -3,9 +3,9 @@
 //! different rounds run the rest of them in other groups than the PTX says.
 
 use super::straight::{Access, Change, plain_access, publishes};
-use super::values::{Value, Values};
+use super::values::{Values, narrow, wide};
 use crate::lower::blocks::{Block, Flow};
-use crate::lower::inst::{ArithOp, FloatOp, Op, Setp, Space};
+use crate::lower::inst::{ArithOp, FloatOp, Op, Register, Setp, Space};
 use crate::lower::program::Program;
 
 /// Bytes of the widest access.
@@ -56,8 +56,8 @@ fn is_one_block(program: &Program, inside: &[usize]) -> bool {
 /// of rounds.
 fn lanes_count_apart(program: &Program, inside: &[usize], values: &Values<'_>) -> bool {
     let is_inside = |pc: usize| inside.binary_search(&pc).is_ok();
-    let step = |value: Value| values.step(value, &is_inside);
-    let counts = |counter: Value, limit: Value| {
+    let step = |value: Register| values.step(value, &is_inside);
+    let counts = |counter: Register, limit: Register| {
         step(counter).is_some_and(|step| step != 0)
             && step(limit) == Some(0)
             && !(values.is_uniform(counter) && values.is_uniform(limit))
@@ -65,12 +65,10 @@ fn lanes_count_apart(program: &Program, inside: &[usize], values: &Values<'_>) -
     inside.iter().any(|&pc| {
         let compared = match program.code[pc].op {
             Op::Arith(ArithOp::SetpS32 { a, b, .. } | ArithOp::SetpU32 { a, b, .. }) => {
-                [a, b].map(Value::narrow)
+                [a, b].map(narrow)
             }
-            Op::Float(FloatOp::Setp(Setp { ty, a, b, .. })) if ty.is_wide() => {
-                [a, b].map(Value::wide)
-            }
-            Op::Float(FloatOp::Setp(Setp { a, b, .. })) => [a, b].map(Value::narrow),
+            Op::Float(FloatOp::Setp(Setp { ty, a, b, .. })) if ty.is_wide() => [a, b].map(wide),
+            Op::Float(FloatOp::Setp(Setp { a, b, .. })) => [a, b].map(narrow),
             _ => return false,
         };
         let [a, b] = compared;

@@ -3,12 +3,9 @@
 //! Input: a program. Output: the accesses with an address that depends on the old value of an
 //! atomic, and whether a branch or a guard depends on one.
 
-use crate::lower::inst::{Address, File, Guard, Inst, Op, Role, Slot, TransferOp};
+use crate::lower::inst::{Address, File, Guard, Inst, Op, Register, Role, TransferOp};
 use crate::lower::program::Program;
 use std::collections::HashSet;
-
-/// A register.
-type Register = (u8, u16);
 
 /// The instructions that depend on the order of atomics.
 #[derive(Default)]
@@ -28,8 +25,8 @@ pub fn ordered(program: &Program) -> OrderDependence {
             follow(inst, &mut registers);
         }
         for (from, to) in program.copies.iter().flatten() {
-            if registers.contains(&(File::R32 as u8, from.0)) {
-                registers.insert((File::R32 as u8, to.0));
+            if registers.contains(&(File::R32, *from)) {
+                registers.insert((File::R32, *to));
             }
         }
         if registers.len() == before {
@@ -42,13 +39,12 @@ pub fn ordered(program: &Program) -> OrderDependence {
     }
     for (pc, inst) in program.code.iter().enumerate() {
         if let Guard::If(slot) | Guard::Unless(slot) = inst.guard
-            && registers.contains(&(File::Pred as u8, slot.0))
+            && registers.contains(&(File::Pred, slot))
         {
             found.branch.get_or_insert(pc);
         }
-        let depends = |address: &Address| {
-            registers.contains(&(File::by_width(address.wide) as u8, address.base.0))
-        };
+        let depends =
+            |address: &Address| registers.contains(&(File::by_width(address.wide), address.base));
         if addresses(&inst.op).iter().any(depends) {
             found.accesses.push(pc);
         }
@@ -58,26 +54,10 @@ pub fn ordered(program: &Program) -> OrderDependence {
 
 /// A result depends on the order if a source does, or if it is an atomic's old value.
 fn follow(inst: &Inst, registers: &mut HashSet<Register>) {
-    let mut depends = matches!(&inst.op, Op::Atomic(atomic) if atomic.result_used);
-    each_register(inst, &mut |role, register| {
-        depends |= role == Role::Read && registers.contains(&register);
-    });
-    if depends {
-        each_register(inst, &mut |role, register| {
-            if role == Role::Write {
-                registers.insert(register);
-            }
-        });
+    let is_old = matches!(&inst.op, Op::Atomic(atomic) if atomic.result_used);
+    if is_old || inst.registers(Role::Read).iter().any(|read| registers.contains(read)) {
+        registers.extend(inst.registers(Role::Write));
     }
-}
-
-fn each_register(inst: &Inst, see: &mut impl FnMut(Role, Register)) {
-    let mut copy = *inst;
-    copy.slots(&mut |file: File, role: Role, slot: &mut Slot, count: u16| {
-        for next in 0..count {
-            see(role, (file as u8, slot.0 + next));
-        }
-    });
 }
 
 fn addresses(op: &Op) -> Vec<Address> {

@@ -7,9 +7,9 @@
 //! in the same way. It knows less about addresses than this file assumes: it may keep an access
 //! that is found here.
 
-use super::values::{Place, Values, operands};
+use super::values::{Place, Values};
 use crate::lower::blocks::{Block, Flow};
-use crate::lower::inst::{Address, ControlOp, Element, ExchangeOp, Inst, Op, Space};
+use crate::lower::inst::{Address, ControlOp, Element, ExchangeOp, Inst, Op, Role, Space};
 use crate::lower::program::Program;
 
 /// How ptxas may change an access.
@@ -127,7 +127,7 @@ fn step(
         None => {}
     }
     // A register that is written again is another address from here on.
-    let writes = operands(inst).1;
+    let writes = inst.registers(Role::Write);
     known.retain(|access| access.place.base.is_none_or(|base| !writes.contains(&base)));
 }
 

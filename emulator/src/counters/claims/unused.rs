@@ -1,10 +1,8 @@
 //! Loads with a value that is not used, or only in part: ptxas drops or narrows them.
 
 use super::demand::Demand;
-use super::forms::operands;
-use super::values::Register;
 use super::wires::ones;
-use crate::lower::inst::{Element, File, Inst, MoveOp, Op};
+use crate::lower::inst::{Element, File, Inst, MoveOp, Op, Register, Role};
 use crate::lower::program::Program;
 use std::collections::HashMap;
 
@@ -29,7 +27,7 @@ impl<'p> Loads<'p> {
     pub fn new(program: &'p Program, demand: Demand<'p>) -> Self {
         let mut readers: HashMap<Register, Vec<usize>> = HashMap::new();
         for (pc, inst) in program.code.iter().enumerate() {
-            for read in operands(inst).0 {
+            for read in inst.op.registers(Role::Read) {
                 readers.entry(read).or_default().push(pc);
             }
         }
@@ -40,7 +38,7 @@ impl<'p> Loads<'p> {
     /// single word a half that only `mov` separates. It loads four bytes as one word, and four
     /// words or halves whole if three of them are needed.
     pub fn unused(&self, inst: &Inst, element: Element) -> Option<Unused> {
-        let results = operands(inst).1;
+        let results = inst.op.registers(Role::Write);
         let bits = results.iter().map(|&result| self.demand.of(result));
         let words = if element.bytes == 8 { &[ones(32), !ones(32)][..] } else { &[u64::MAX] };
         let used: usize =

@@ -3,39 +3,32 @@
 //! Every register of the PTX has its own slot, so a slot with one writer is one expression.
 
 use crate::lower::inst::{
-    Address, ArithOp, Binary, ControlOp, File, Guard, Inst, IntegerOp, Op, Role, Shift, Slot,
+    Address, ArithOp, Binary, ControlOp, File, Guard, IntegerOp, Op, Register, Role, Shift, Slot,
     Space, Ternary,
 };
 use crate::lower::program::{Const32, Const64, Program};
 use std::collections::HashMap;
 
-/// A register of any file: its file and its slot.
-pub type Register = (File, Slot);
-
-/// A slot with its register file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Value {
-    wide: bool,
-    slot: Slot,
+/// A register of up to 32 bits.
+pub fn narrow(slot: Slot) -> Register {
+    (File::R32, slot)
 }
 
-impl Value {
-    /// A register of up to 32 bits.
-    pub fn narrow(slot: Slot) -> Self {
-        Self { wide: false, slot }
-    }
+/// A register of 64 bits.
+pub fn wide(slot: Slot) -> Register {
+    (File::R64, slot)
+}
 
-    /// A register of 64 bits.
-    pub fn wide(slot: Slot) -> Self {
-        Self { wide: true, slot }
-    }
+/// A predicate.
+pub fn predicate(slot: Slot) -> Register {
+    (File::Pred, slot)
 }
 
 /// An address as a register, which is written once or in a loop, plus a constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The register; none for a constant address.
-    pub base: Option<Value>,
+    pub base: Option<Register>,
     /// The constant.
     pub offset: i64,
 }
@@ -49,29 +42,15 @@ const ANY: u64 = 1 << 63;
 /// The writers of each register.
 pub struct Values<'p> {
     program: &'p Program,
-    writes: HashMap<Value, Vec<usize>>,
-}
-
-/// The registers, predicates left out, that an instruction reads and writes.
-pub fn operands(inst: &Inst) -> (Vec<Value>, Vec<Value>) {
-    let (mut reads, mut writes) = (Vec::new(), Vec::new());
-    let mut copy = *inst;
-    copy.slots(&mut |file: File, role: Role, slot: &mut Slot, count: u16| {
-        if file != File::Pred {
-            let list = if role == Role::Read { &mut reads } else { &mut writes };
-            let next = |at| Value { wide: file == File::R64, slot: Slot(slot.0 + at) };
-            list.extend((0..count).map(next));
-        }
-    });
-    (reads, writes)
+    writes: HashMap<Register, Vec<usize>>,
 }
 
 impl<'p> Values<'p> {
     /// Of a program.
     pub fn new(program: &'p Program) -> Self {
-        let mut writes: HashMap<Value, Vec<usize>> = HashMap::new();
+        let mut writes: HashMap<Register, Vec<usize>> = HashMap::new();
         for (pc, inst) in program.code.iter().enumerate() {
-            for value in operands(inst).1 {
+            for value in inst.registers(Role::Write) {
                 writes.entry(value).or_default().push(pc);
             }
         }
@@ -82,19 +61,19 @@ impl<'p> Values<'p> {
         });
         for (pc, copies) in calls {
             for (_, to) in &program.copies[copies as usize] {
-                writes.entry(Value::narrow(*to)).or_default().push(pc);
+                writes.entry(narrow(*to)).or_default().push(pc);
             }
         }
         Self { program, writes }
     }
 
     /// The instructions that write a register.
-    pub fn writes(&self, value: Value) -> &[usize] {
+    pub fn writes(&self, value: Register) -> &[usize] {
         self.writes.get(&value).map_or(&[], Vec::as_slice)
     }
 
     /// The instruction that alone writes a register.
-    fn definition(&self, value: Value) -> Option<&'p ArithOp> {
+    fn definition(&self, value: Register) -> Option<&'p ArithOp> {
         match self.writes(value)[..] {
             [pc] => match &self.program.code[pc].op {
                 Op::Arith(op) => Some(op),
@@ -104,18 +83,18 @@ impl<'p> Values<'p> {
         }
     }
 
-    fn constant(&self, value: Value) -> Option<i64> {
-        let Value { wide, slot } = value;
+    fn constant(&self, (file, slot): Register) -> Option<i64> {
         if slot.0 & Slot::PRIVATE != 0 {
             return None;
         }
         let at = usize::from(slot.0);
-        match wide {
-            false => match self.program.const32.get(at)? {
+        match file {
+            File::Pred => None,
+            File::R32 => match self.program.const32.get(at)? {
                 Const32::Bits(bits) => Some(i64::from(*bits as i32)),
                 _ => None,
             },
-            true => match self.program.const64.get(at)? {
+            File::R64 => match self.program.const64.get(at)? {
                 Const64::Bits(bits) => Some(*bits as i64),
                 _ => None,
             },
@@ -123,20 +102,15 @@ impl<'p> Values<'p> {
     }
 
     /// The bits of a register that is a constant, or a copy of one.
-    pub fn bits(&self, (file, slot): Register) -> Option<u64> {
-        let mut value = match file {
-            File::Pred => return None,
-            File::R32 => Value::narrow(slot),
-            File::R64 => Value::wide(slot),
-        };
+    pub fn bits(&self, mut value: Register) -> Option<u64> {
         for _ in 0..DEPTH {
             if let Some(constant) = self.constant(value) {
                 let bits = constant.cast_unsigned();
-                return Some(if value.wide { bits } else { bits & u64::from(u32::MAX) });
+                return Some(if value.0 == File::R64 { bits } else { bits & u64::from(u32::MAX) });
             }
             value = match *self.definition(value)? {
-                ArithOp::Mov32 { a, .. } => Value::narrow(a),
-                ArithOp::Mov64 { a, .. } => Value::wide(a),
+                ArithOp::Mov32 { a, .. } => narrow(a),
+                ArithOp::Mov64 { a, .. } => wide(a),
                 _ => return None,
             };
         }
@@ -145,7 +119,7 @@ impl<'p> Values<'p> {
 
     /// The place of an access.
     pub fn place(&self, address: Address) -> Place {
-        let value = Value { wide: address.wide, slot: address.base };
+        let value = (File::by_width(address.wide), address.base);
         let mut place = Place { base: Some(value), offset: i64::from(address.offset) };
         for _ in 0..DEPTH {
             let Some(base) = place.base else { break };
@@ -159,21 +133,17 @@ impl<'p> Values<'p> {
     }
 
     /// A register as another one plus a constant.
-    fn sum(&self, value: Value) -> Option<(Value, i64)> {
+    fn sum(&self, value: Register) -> Option<(Register, i64)> {
         match *self.definition(value)? {
-            ArithOp::Mov32 { a, .. } => Some((Value::narrow(a), 0)),
-            ArithOp::Mov64 { a, .. } | ArithOp::Window { a, .. } => Some((Value::wide(a), 0)),
-            ArithOp::Binary32 { op: Binary::Add, a, b, .. } => {
-                self.plus(Value::narrow(a), Value::narrow(b))
-            }
-            ArithOp::Binary64 { op: Binary::Add, a, b, .. } => {
-                self.plus(Value::wide(a), Value::wide(b))
-            }
+            ArithOp::Mov32 { a, .. } => Some((narrow(a), 0)),
+            ArithOp::Mov64 { a, .. } | ArithOp::Window { a, .. } => Some((wide(a), 0)),
+            ArithOp::Binary32 { op: Binary::Add, a, b, .. } => self.plus(narrow(a), narrow(b)),
+            ArithOp::Binary64 { op: Binary::Add, a, b, .. } => self.plus(wide(a), wide(b)),
             _ => None,
         }
     }
 
-    fn plus(&self, a: Value, b: Value) -> Option<(Value, i64)> {
+    fn plus(&self, a: Register, b: Register) -> Option<(Register, i64)> {
         match (self.constant(a), self.constant(b)) {
             (_, Some(added)) => Some((a, added)),
             (Some(added), _) => Some((b, added)),
@@ -189,7 +159,7 @@ impl<'p> Values<'p> {
 
     /// A power of two that a register is a multiple of, whichever of its writers ran last, if the
     /// registers of `open`, which depend on it, do not say less.
-    fn multiple(&self, value: Value, open: &mut Vec<Value>) -> u64 {
+    fn multiple(&self, value: Register, open: &mut Vec<Register>) -> u64 {
         if let Some(constant) = self.constant(value) {
             return lowest_bit(constant as u64);
         }
@@ -207,12 +177,12 @@ impl<'p> Values<'p> {
         multiple
     }
 
-    fn multiple_of_result(&self, op: &Op, open: &mut Vec<Value>) -> u64 {
-        let mut narrow = |slot| self.multiple(Value::narrow(slot), open);
+    fn multiple_of_result(&self, op: &Op, open: &mut Vec<Register>) -> u64 {
+        let mut narrow = |slot| self.multiple(narrow(slot), open);
         match *op {
             Op::Arith(ArithOp::Mov32 { a, .. }) => narrow(a),
             Op::Arith(ArithOp::Convert { how, a, .. }) => {
-                self.multiple(Value { wide: how.wide_source, slot: a }, open)
+                self.multiple((File::by_width(how.wide_source), a), open)
             }
             Op::Arith(ArithOp::Select32 { a, b, .. }) => narrow(a).min(narrow(b)),
             Op::Arith(ArithOp::Binary32 { op, a, b, .. }) => combined(op, narrow(a), narrow(b)),
@@ -224,14 +194,14 @@ impl<'p> Values<'p> {
                 product(narrow(a), narrow(b)).min(narrow(c))
             }
             Op::Integer(IntegerOp::MadWide { a, b, c, .. }) => {
-                product(narrow(a), narrow(b)).min(self.multiple(Value::wide(c), open))
+                product(narrow(a), narrow(b)).min(self.multiple(wide(c), open))
             }
             ref op => self.multiple_of_wide(op, open),
         }
     }
 
-    fn multiple_of_wide(&self, op: &Op, open: &mut Vec<Value>) -> u64 {
-        let mut wide = |slot| self.multiple(Value::wide(slot), open);
+    fn multiple_of_wide(&self, op: &Op, open: &mut Vec<Register>) -> u64 {
+        let mut wide = |slot| self.multiple(wide(slot), open);
         match *op {
             Op::Arith(ArithOp::Mov64 { a, .. } | ArithOp::Window { a, .. }) => wide(a),
             Op::Arith(ArithOp::Binary64 { op, a, b, .. }) => combined(op, wide(a), wide(b)),
@@ -248,20 +218,20 @@ impl<'p> Values<'p> {
 
     /// The constant bits of a shift, or 0.
     fn shift(&self, by: Slot) -> i64 {
-        self.constant(Value::narrow(by)).filter(|by| (0..32).contains(by)).unwrap_or(0)
+        self.constant(narrow(by)).filter(|by| (0..32).contains(by)).unwrap_or(0)
     }
 
     /// Whether a register is known to hold the same for all lanes of a warp. Of a register with
     /// several writers that means each of their values.
-    pub fn is_uniform(&self, value: Value) -> bool {
+    pub fn is_uniform(&self, value: Register) -> bool {
         self.is_uniform_within(value, &mut Vec::new())
     }
 
-    fn is_uniform_within(&self, value: Value, open: &mut Vec<Value>) -> bool {
-        if value.slot.0 & Slot::PRIVATE == 0 {
+    fn is_uniform_within(&self, value: Register, open: &mut Vec<Register>) -> bool {
+        if value.1.0 & Slot::PRIVATE == 0 {
             let lane = |known: &Const32| matches!(known, Const32::Lane | Const32::LaneMask(_));
-            let known = self.program.const32.get(usize::from(value.slot.0));
-            return value.wide || !known.is_some_and(lane);
+            let known = self.program.const32.get(usize::from(value.1.0));
+            return value.0 == File::R64 || !known.is_some_and(lane);
         }
         if open.contains(&value) {
             return true;
@@ -281,7 +251,11 @@ impl<'p> Values<'p> {
             };
             computes
                 && inst.guard == Guard::Always
-                && operands(inst).0.iter().all(|&read| self.is_uniform_within(read, open))
+                && inst
+                    .registers(Role::Read)
+                    .into_iter()
+                    .filter(|read| read.0 != File::Pred)
+                    .all(|read| self.is_uniform_within(read, open))
         });
         open.pop();
         uniform
@@ -289,11 +263,16 @@ impl<'p> Values<'p> {
 
     /// By how much a register grows in each round of the loop with the instructions of `inside`;
     /// none if that is unknown.
-    pub fn step(&self, value: Value, inside: &dyn Fn(usize) -> bool) -> Option<i64> {
+    pub fn step(&self, value: Register, inside: &dyn Fn(usize) -> bool) -> Option<i64> {
         self.step_within(value, inside, DEPTH)
     }
 
-    fn step_within(&self, value: Value, inside: &dyn Fn(usize) -> bool, depth: u32) -> Option<i64> {
+    fn step_within(
+        &self,
+        value: Register,
+        inside: &dyn Fn(usize) -> bool,
+        depth: u32,
+    ) -> Option<i64> {
         let depth = depth.checked_sub(1)?;
         let mut written = self.writes(value).iter().filter(|&&pc| inside(pc));
         let (Some(&pc), None) = (written.next(), written.next()) else {
@@ -303,16 +282,15 @@ impl<'p> Values<'p> {
         let Op::Arith(op) = &self.program.code[pc].op else { return None };
         let of = |value| self.step_within(value, inside, depth);
         let constant = |value| self.constant(value);
-        let product = |a: Value, b: Value| match (constant(a), constant(b)) {
+        let product = |a: Register, b: Register| match (constant(a), constant(b)) {
             (_, Some(times)) => of(a)?.checked_mul(times),
             (Some(times), _) => of(b)?.checked_mul(times),
             _ => (of(a)? == 0 && of(b)? == 0).then_some(0),
         };
-        let (narrow, wide) = (Value::narrow, Value::wide);
         match *op {
             ArithOp::Mov32 { a, .. } => of(narrow(a)),
             ArithOp::Mov64 { a, .. } | ArithOp::Window { a, .. } => of(wide(a)),
-            ArithOp::Convert { how, a, .. } => of(Value { wide: how.wide_source, slot: a }),
+            ArithOp::Convert { how, a, .. } => of((File::by_width(how.wide_source), a)),
             ArithOp::Binary32 { op: Binary::Add, a, b, .. } => {
                 self.grown(value, [narrow(a), narrow(b)], of)
             }
@@ -335,9 +313,9 @@ impl<'p> Values<'p> {
     /// The step of a sum that is stored to `value`: a counter if it is one of the addends.
     fn grown(
         &self,
-        value: Value,
-        addends: [Value; 2],
-        of: impl Fn(Value) -> Option<i64>,
+        value: Register,
+        addends: [Register; 2],
+        of: impl Fn(Register) -> Option<i64>,
     ) -> Option<i64> {
         match addends {
             [counter, added] | [added, counter] if counter == value => self.constant(added),

@@ -1,7 +1,6 @@
 //! How a result follows from registers, and moves of bits.
 
-use super::values::Register;
-use crate::lower::inst::{Cmp, Combine, File, Scalar, Shift};
+use crate::lower::inst::{Cmp, Combine, File, Register, Scalar, Shift};
 
 /// Neighbouring bits of a register that are neighbouring bits of a result.
 #[derive(Debug, Clone, Copy)]

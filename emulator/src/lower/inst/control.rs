@@ -1,6 +1,6 @@
 //! Control transfers, barriers and clocks.
 
-use super::slot::{File, Role, Slot, Visitor, show};
+use super::slot::{File, Role, Slot, Visitor, show, show_run};
 
 /// The effect of a thread's arrival at a barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,14 +39,14 @@ pub enum Clock {
 }
 
 impl Barrier {
-    /// Shows every slot.
-    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
+    /// Shows every register.
+    pub(super) fn slots(&self, see: &mut Visitor<'_>) {
         use File::{Pred, R32};
         let file = if self.kind == BarrierKind::RedPopc { R32 } else { Pred };
-        if let Some(threads) = &mut self.threads {
+        if let Some(threads) = self.threads {
             show(see, [(R32, threads)], []);
         }
-        show(see, [(R32, &mut self.id), (Pred, &mut self.p)], [(file, &mut self.d)]);
+        show(see, [(R32, self.id), (Pred, self.p)], [(file, self.d)]);
     }
 }
 
@@ -137,22 +137,22 @@ impl ControlOp {
         }
     }
 
-    /// Shows every slot.
-    pub fn slots(&mut self, see: &mut Visitor<'_>) {
-        match self {
+    /// Shows every register.
+    pub fn slots(&self, see: &mut Visitor<'_>) {
+        match *self {
             Self::BranchIndexed { index, .. } => show(see, [(File::R32, index)], []),
             Self::Clock { what, d } => {
-                show(see, [], [(File::by_width(*what == Clock::Full), d)]);
+                show(see, [], [(File::by_width(what == Clock::Full), d)]);
             }
             Self::Print { d, .. } => show(see, [], [(File::R32, d)]),
-            Self::Malloc { d, .. } => see(File::R32, Role::Write, d, 2),
+            Self::Malloc { d, .. } => show_run(see, Role::Write, d, 2),
             Self::CallIndirect { address, .. } => show(see, [(File::R64, address)], []),
             Self::Alloca { wide, d, size, .. } => {
-                let file = File::by_width(*wide);
+                let file = File::by_width(wide);
                 show(see, [(file, size)], [(file, d)]);
             }
-            Self::StackSave { wide, d } => show(see, [], [(File::by_width(*wide), d)]),
-            Self::StackRestore { wide, a } => show(see, [(File::by_width(*wide), a)], []),
+            Self::StackSave { wide, d } => show(see, [], [(File::by_width(wide), d)]),
+            Self::StackRestore { wide, a } => show(see, [(File::by_width(wide), a)], []),
             Self::Call { .. }
             | Self::CallWithFrame { .. }
             | Self::Refused { .. }

@@ -38,7 +38,7 @@ operations! {
         Shuffle { mode: Shuffle } (a: R32, b: R32, c: R32, members: R32) -> (d: R32, p: Pred);
         Vote { mode: Vote, negate: bool } (a: Pred, members: R32) -> (d: mode.result_file());
         Match { wide: bool, all: bool }
-            (a: File::by_width(*wide), members: R32) -> (d: R32, p: Pred);
+            (a: File::by_width(wide), members: R32) -> (d: R32, p: Pred);
         Redux { op: Binary } (a: R32, members: R32) -> (d: R32);
         /// `elect.sync`: the lane in `d`, and the predicate set in that lane alone.
         Elect {} (members: R32) -> (d: R32, p: Pred);

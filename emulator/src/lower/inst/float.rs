@@ -195,11 +195,11 @@ impl Float2 {
 operations! {
     /// Floating-point operations and comparisons that are not worth vectorising.
     pub enum FloatOp {
-        Float1_32 { op: Float1, mode: FloatMode } (a: R32) -> (d: R32);
-        Float1_64 { op: Float1, mode: FloatMode } (a: R64) -> (d: R64);
+        Float1 { wide: bool, op: Float1, mode: FloatMode }
+            (a: File::by_width(wide)) -> (d: File::by_width(wide));
         Float2_64 { op: Float2, mode: FloatMode } (a: R64, b: R64) -> (d: R64);
         Fma64 { mode: FloatMode } (a: R64, b: R64, c: R64) -> (d: R64);
-        TestFloat { wide: bool, kind: FloatClass } (a: File::by_width(*wide)) -> (d: Pred);
+        TestFloat { wide: bool, kind: FloatClass } (a: File::by_width(wide)) -> (d: Pred);
         /// On one half, or on two in a register.
         Half { op: HalfOp, format: HalfFormat, packed: bool, finish: HalfFinish }
             (a: R32, b: R32, c: R32) -> (d: R32);
@@ -217,24 +217,24 @@ operations! {
 }
 
 impl Setp {
-    fn slots(&mut self, see: &mut Visitor<'_>) {
-        let Self { ty, d, q, a, b, c, .. } = self;
+    fn slots(&self, see: &mut Visitor<'_>) {
+        let Self { ty, d, q, a, b, c, .. } = *self;
         let file = File::by_width(ty.is_wide());
         show(see, [(file, a), (file, b), (Pred, c)], [(Pred, d), (Pred, q)]);
     }
 }
 
 impl SetTo {
-    fn slots(&mut self, see: &mut Visitor<'_>) {
-        let Self { ty, d, a, b, c, .. } = self;
+    fn slots(&self, see: &mut Visitor<'_>) {
+        let Self { ty, d, a, b, c, .. } = *self;
         let file = File::by_width(ty.is_wide());
         show(see, [(Pred, c), (file, a), (file, b)], [(R32, d)]);
     }
 }
 
 impl ComparePairs {
-    fn slots(&mut self, see: &mut Visitor<'_>) {
-        let Self { result, a, b, c, .. } = self;
+    fn slots(&self, see: &mut Visitor<'_>) {
+        let Self { result, a, b, c, .. } = *self;
         show(see, [(R32, a), (R32, b), (Pred, c)], []);
         match result {
             PairResult::Predicates { d, q } => show(see, [], [(Pred, d), (Pred, q)]),
@@ -247,7 +247,7 @@ impl FloatOp {
     /// Whether it is a division or a root of doubles, which no counter counts.
     pub fn divides_doubles(&self) -> bool {
         match self {
-            Self::Float1_64 { op, .. } => {
+            Self::Float1 { wide: true, op, .. } => {
                 matches!(op, Float1::Sqrt | Float1::Rcp | Float1::Rsqrt)
             }
             Self::Float2_64 { op, .. } => *op == Float2::Div,

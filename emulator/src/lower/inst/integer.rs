@@ -172,8 +172,7 @@ operations! {
     /// Integer operations that are not worth vectorising.
     pub enum IntegerOp {
         Unary64 { op: Unary } (a: R64) -> (d: R64);
-        Count32 { op: Count } (a: R32) -> (d: R32);
-        Count64 { op: Count } (a: R64) -> (d: R32);
+        Count { wide: bool, op: Count } (a: File::by_width(wide)) -> (d: R32);
         /// 16-bit operation; the upper halves of its operands are undefined.
         Binary16 { op: Binary, signed: bool } (a: R32, b: R32) -> (d: R32);
         Shift16 { op: Shift } (a: R32, b: R32) -> (d: R32);
@@ -183,8 +182,9 @@ operations! {
         MadWide { signed: bool } (a: R32, b: R32, c: R64) -> (d: R64);
         MulWide16 { signed: bool } (a: R32, b: R32) -> (d: R32);
         MadWide16 { signed: bool } (a: R32, b: R32, c: R32) -> (d: R32);
-        Bfi32 {} (a: R32, b: R32, c: R32, e: R32) -> (d: R32);
-        Bfi64 {} (a: R64, b: R64, c: R32, e: R32) -> (d: R64);
+        Bfi { wide: bool }
+            (a: File::by_width(wide), b: File::by_width(wide), c: R32, e: R32)
+            -> (d: File::by_width(wide));
         Bfe64 { signed: bool } (a: R64, b: R32, c: R32) -> (d: R64);
         /// An operation on words that few kernels use.
         Word { op: WordOp } (a: R32, b: R32, c: R32) -> (d: R32);
@@ -200,32 +200,32 @@ operations! {
 }
 
 impl LogicTest {
-    fn slots(&mut self, see: &mut Visitor<'_>) {
-        let Self { d, p, a, b, c, q, .. } = self;
+    fn slots(&self, see: &mut Visitor<'_>) {
+        let Self { d, p, a, b, c, q, .. } = *self;
         show(see, [(R32, a), (R32, b), (R32, c), (Pred, q)], [(R32, d), (Pred, p)]);
     }
 }
 
 impl Carry {
-    fn slots(&mut self, see: &mut Visitor<'_>) {
-        let Self { wide, carry, d, a, b, .. } = self;
-        let file = File::by_width(*wide);
+    fn slots(&self, see: &mut Visitor<'_>) {
+        let Self { wide, carry, d, a, b, .. } = *self;
+        let file = File::by_width(wide);
         show(see, [(file, a), (file, b)], [(file, d)]);
         show_carry(carry, see);
     }
 }
 
 impl MadCarry {
-    fn slots(&mut self, see: &mut Visitor<'_>) {
-        let Self { wide, carry, d, a, b, c, .. } = self;
-        let file = File::by_width(*wide);
+    fn slots(&self, see: &mut Visitor<'_>) {
+        let Self { wide, carry, d, a, b, c, .. } = *self;
+        let file = File::by_width(wide);
         show(see, [(file, a), (file, b), (file, c)], [(file, d)]);
         show_carry(carry, see);
     }
 }
 
 /// Both ends of the chain: it is read, written, or passed on.
-fn show_carry(carry: &mut Slot, see: &mut Visitor<'_>) {
-    see(Pred, Role::Read, carry, 1);
-    see(Pred, Role::Write, carry, 1);
+fn show_carry(carry: Slot, see: &mut Visitor<'_>) {
+    see(Role::Read, (Pred, carry));
+    see(Role::Write, (Pred, carry));
 }

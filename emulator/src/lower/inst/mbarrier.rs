@@ -50,11 +50,11 @@ pub enum Phase {
 }
 
 impl Mbarrier {
-    /// Shows every slot.
-    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
+    /// Shows every register.
+    pub(super) fn slots(&self, see: &mut Visitor<'_>) {
         use File::{Pred, R32, R64};
         self.address.slots(see);
-        match &mut self.op {
+        match self.op {
             MbarrierOp::Init { count } | MbarrierOp::Bytes { count, .. } => {
                 show(see, [(R32, count)], []);
             }

@@ -171,13 +171,13 @@ pub struct AtomicVector {
 }
 
 impl AtomicVector {
-    /// Shows every slot.
-    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
+    /// Shows every register.
+    pub(super) fn slots(&self, see: &mut Visitor<'_>) {
         let (file, count) = (File::by_width(self.ty.is_wide()), usize::from(self.count));
         self.address.slots(see);
-        show_all(see, file, Role::Read, &mut self.b[..count]);
-        show_all(see, file, Role::Read, &mut self.c[..count]);
-        show_all(see, file, Role::Write, &mut self.d[..count]);
+        show_all(see, file, Role::Read, &self.b[..count]);
+        show_all(see, file, Role::Read, &self.c[..count]);
+        show_all(see, file, Role::Write, &self.d[..count]);
     }
 }
 
@@ -188,15 +188,15 @@ impl Element {
     }
 
     /// Shows the registers that the elements of an access are taken from or put into.
-    pub(super) fn slots(self, registers: &mut [Slot; 4], role: Role, see: &mut Visitor<'_>) {
-        show_all(see, self.file(), role, &mut registers[..usize::from(self.count)]);
+    pub(super) fn slots(self, registers: &[Slot; 4], role: Role, see: &mut Visitor<'_>) {
+        show_all(see, self.file(), role, &registers[..usize::from(self.count)]);
     }
 }
 
 impl Address {
     /// Shows the base.
-    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
-        show(see, [(File::by_width(self.wide), &mut self.base)], []);
+    pub(super) fn slots(&self, see: &mut Visitor<'_>) {
+        show(see, [(File::by_width(self.wide), self.base)], []);
     }
 }
 
@@ -208,10 +208,10 @@ impl Atomic {
         self.address.space == Space::Global && !self.result_used && !swaps
     }
 
-    /// Shows every slot.
-    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
+    /// Shows every register.
+    pub(super) fn slots(&self, see: &mut Visitor<'_>) {
         let file = File::by_width(self.ty.is_wide());
         self.address.slots(see);
-        show(see, [(file, &mut self.b), (file, &mut self.c)], [(file, &mut self.d)]);
+        show(see, [(file, self.b), (file, self.c)], [(file, self.d)]);
     }
 }

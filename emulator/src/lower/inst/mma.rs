@@ -125,14 +125,14 @@ impl Mma {
         ]
     }
 
-    /// Shows every slot.
-    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
+    /// Shows every register.
+    pub(super) fn slots(&self, see: &mut Visitor<'_>) {
         let [a, b, c, d] = self.fragments();
-        let parts = [(a, &mut self.a), (b, &mut self.b), (c, &mut self.c), (d, &mut self.d)];
+        let parts = [(a, self.a), (b, self.b), (c, self.c), (d, self.d)];
         for ((fragment, slots), at) in parts.into_iter().zip(0..) {
             let role = if at == 3 { Role::Write } else { Role::Read };
             let file = File::by_width(fragment.is_wide());
-            show_all(see, file, role, &mut slots[..fragment.registers()]);
+            show_all(see, file, role, &slots[..fragment.registers()]);
         }
     }
 }
@@ -157,12 +157,12 @@ pub struct FragmentMove {
 }
 
 impl FragmentMove {
-    /// Shows every slot.
-    pub(super) fn slots(&mut self, see: &mut Visitor<'_>) {
+    /// Shows every register.
+    pub(super) fn slots(&self, see: &mut Visitor<'_>) {
         self.address.slots(see);
-        show(see, [(File::R32, &mut self.stride)], []);
+        show(see, [(File::R32, self.stride)], []);
         let role = if self.stores { Role::Read } else { Role::Write };
         let file = File::by_width(self.fragment.is_wide());
-        show_all(see, file, role, &mut self.registers[..usize::from(self.count)]);
+        show_all(see, file, role, &self.registers[..usize::from(self.count)]);
     }
 }

@@ -41,7 +41,7 @@ pub use memory::{Address, Atomic, AtomicOp, AtomicVector, Element, GridOrder, Sh
 pub use mma::{FragmentMove, Mma, MmaInput, MmaSums};
 pub use moves::MoveOp;
 pub use rare_integer::{Lane, PairOp, SignOf, SimdVideo, Video, VideoFinish, VideoOp, WordOp};
-pub use slot::{File, Role, Slot, Visitor};
+pub use slot::{File, Register, Role, Slot, Visitor};
 pub use transfer::{AsyncCopy, MatrixRows, TransferOp};
 pub use types::{Clamp, Cmp, Combine, Conversion, CvtRounding, FloatMode, Rounding, Scalar};
 
@@ -175,37 +175,65 @@ group! {
 }
 
 impl Inst {
-    /// Shows every slot, the guard's first. The one place that passes over lowered code ask (is
-    /// this result ever read? which registers can share a slot?).
-    pub fn slots(&mut self, see: &mut Visitor<'_>) {
-        if let Guard::If(slot) | Guard::Unless(slot) = &mut self.guard {
-            see(File::Pred, Role::Read, slot, 1);
+    /// Shows every register, the guard's first. The one place that passes over lowered code ask (is
+    /// this result ever read? where is this register written?).
+    pub fn slots(&self, see: &mut Visitor<'_>) {
+        if let Guard::If(slot) | Guard::Unless(slot) = self.guard {
+            see(Role::Read, (File::Pred, slot));
         }
-        match &mut self.op {
-            Op::Arith(op) => op.slots(see),
-            Op::Integer(op) => op.slots(see),
-            Op::Float(op) => op.slots(see),
-            Op::Move(op) => op.slots(see),
-            Op::Load { element, address, d } => {
+        self.op.slots(see);
+    }
+
+    /// The registers of a role.
+    pub fn registers(&self, role: Role) -> Vec<Register> {
+        gathered(role, |see| self.slots(see))
+    }
+}
+
+impl Op {
+    /// Shows every register.
+    pub fn slots(&self, see: &mut Visitor<'_>) {
+        match self {
+            Self::Arith(op) => op.slots(see),
+            Self::Integer(op) => op.slots(see),
+            Self::Float(op) => op.slots(see),
+            Self::Move(op) => op.slots(see),
+            Self::Load { element, address, d } => {
                 address.slots(see);
                 element.slots(d, Role::Write, see);
             }
-            Op::Store { element, address, a } => {
+            Self::Store { element, address, a } => {
                 address.slots(see);
                 element.slots(a, Role::Read, see);
             }
-            Op::Atomic(atomic) => atomic.slots(see),
-            Op::AtomicVector(atomic) => atomic.slots(see),
-            Op::Transfer(op) => op.slots(see),
-            Op::Mbarrier(barrier) => barrier.slots(see),
-            Op::Mma(mma) => mma.slots(see),
-            Op::Fragment(moved) => moved.slots(see),
-            Op::Exchange(op) => op.slots(see),
-            Op::Barrier(barrier) => barrier.slots(see),
-            Op::Control(op) => op.slots(see),
-            Op::Branch { .. } | Op::Fence { .. } | Op::Sleep | Op::Nop => {}
+            Self::Atomic(atomic) => atomic.slots(see),
+            Self::AtomicVector(atomic) => atomic.slots(see),
+            Self::Transfer(op) => op.slots(see),
+            Self::Mbarrier(barrier) => barrier.slots(see),
+            Self::Mma(mma) => mma.slots(see),
+            Self::Fragment(moved) => moved.slots(see),
+            Self::Exchange(op) => op.slots(see),
+            Self::Barrier(barrier) => barrier.slots(see),
+            Self::Control(op) => op.slots(see),
+            Self::Branch { .. } | Self::Fence { .. } | Self::Sleep | Self::Nop => {}
         }
     }
+
+    /// The registers of a role.
+    pub fn registers(&self, role: Role) -> Vec<Register> {
+        gathered(role, |see| self.slots(see))
+    }
+}
+
+/// The registers of a role among those that `show` shows.
+fn gathered(role: Role, show: impl FnOnce(&mut Visitor<'_>)) -> Vec<Register> {
+    let mut found = Vec::new();
+    show(&mut |seen, register| {
+        if seen == role {
+            found.push(register);
+        }
+    });
+    found
 }
 
 /// The program counter that nothing ever reaches.

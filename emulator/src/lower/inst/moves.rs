@@ -1,7 +1,7 @@
 //! Operations that only move bits: packing, unpacking and call parameters.
 
 use super::memory::{Element, Space};
-use super::slot::{File, Role, Slot, Visitor, show, show_all};
+use super::slot::{File, Role, Slot, Visitor, show, show_all, show_run};
 
 /// Operations that only move bits. Fields: `d` destinations, `a` sources in PTX order.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,31 +63,31 @@ fn words(element: Element, byte: u8) -> u16 {
 }
 
 impl MoveOp {
-    /// Shows every slot.
-    pub fn slots(&mut self, see: &mut Visitor<'_>) {
+    /// Shows every register.
+    pub fn slots(&self, see: &mut Visitor<'_>) {
         use File::{Pred, R32, R64};
         use Role::{Read, Write};
-        match self {
+        match *self {
             Self::Pack { wide, count, d, a } => {
-                show_all(see, R32, Read, &mut a[..usize::from(*count)]);
-                show(see, [], [(File::by_width(*wide), d)]);
+                show_all(see, R32, Read, &a[..usize::from(count)]);
+                show(see, [], [(File::by_width(wide), d)]);
             }
             Self::Unpack { wide, count, d, a } => {
-                show(see, [(File::by_width(*wide), a)], []);
-                show_all(see, R32, Write, &mut d[..usize::from(*count)]);
+                show(see, [(File::by_width(wide), a)], []);
+                show_all(see, R32, Write, &d[..usize::from(count)]);
             }
             Self::Gather { wide, count, d, a } => {
-                let (file, count) = (File::by_width(*wide), usize::from(*count));
-                show_all(see, file, Read, &mut a[..count]);
-                show_all(see, file, Write, &mut d[..count]);
+                let (file, count) = (File::by_width(wide), usize::from(count));
+                show_all(see, file, Read, &a[..count]);
+                show_all(see, file, Write, &d[..count]);
             }
             Self::ReadWords { element, d, word, byte } => {
-                element.slots(d, Write, see);
-                see(R32, Read, word, words(*element, *byte));
+                element.slots(&d, Write, see);
+                show_run(see, Read, word, words(element, byte));
             }
             Self::WriteWords { element, a, word, byte } => {
-                element.slots(a, Read, see);
-                see(R32, Write, word, words(*element, *byte));
+                element.slots(&a, Read, see);
+                show_run(see, Write, word, words(element, byte));
             }
             Self::IsSpace { d, a, .. } => show(see, [(R64, a)], [(Pred, d)]),
             Self::ActiveMask { d } => show(see, [], [(R32, d)]),

@@ -28,9 +28,9 @@ macro_rules! operations {
         }
 
         impl $group {
-            /// Shows every slot.
-            pub fn slots(&mut self, see: &mut $crate::lower::inst::Visitor<'_>) {
-                match self {
+            /// Shows every register.
+            pub fn slots(&self, see: &mut $crate::lower::inst::Visitor<'_>) {
+                match *self {
                     $(
                         #[allow(unused_variables, reason = "most qualifiers decide no file")]
                         Self::$name { $($field,)* $($source,)* $($result,)* } => {

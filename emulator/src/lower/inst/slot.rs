@@ -61,27 +61,28 @@ pub enum Role {
     Write,
 }
 
-/// Is shown every slot of an instruction: its file, its role and the slot itself, which it may
-/// change. A run of consecutive call-parameter registers is shown once, with its length.
-pub type Visitor<'a> = dyn FnMut(File, Role, &mut Slot, u16) + 'a;
+/// A register: its file and its slot.
+pub type Register = (File, Slot);
+
+/// Is shown every register of an instruction and its role.
+pub type Visitor<'a> = dyn FnMut(Role, Register) + 'a;
 
 /// Shows sources, then results.
 pub fn show<const SOURCES: usize, const RESULTS: usize>(
     see: &mut Visitor<'_>,
-    sources: [(File, &mut Slot); SOURCES],
-    results: [(File, &mut Slot); RESULTS],
+    sources: [Register; SOURCES],
+    results: [Register; RESULTS],
 ) {
-    for (file, slot) in sources {
-        see(file, Role::Read, slot, 1);
-    }
-    for (file, slot) in results {
-        see(file, Role::Write, slot, 1);
-    }
+    sources.into_iter().for_each(|source| see(Role::Read, source));
+    results.into_iter().for_each(|result| see(Role::Write, result));
 }
 
-/// Shows several slots of one file and role.
-pub fn show_all(see: &mut Visitor<'_>, file: File, role: Role, slots: &mut [Slot]) {
-    for slot in slots {
-        see(file, role, slot, 1);
-    }
+/// Shows several registers of one file and role.
+pub fn show_all(see: &mut Visitor<'_>, file: File, role: Role, slots: &[Slot]) {
+    slots.iter().for_each(|&slot| see(role, (file, slot)));
+}
+
+/// Shows consecutive registers of 32 bits.
+pub fn show_run(see: &mut Visitor<'_>, role: Role, first: Slot, count: u16) {
+    (0..count).for_each(|next| see(role, (File::R32, Slot(first.0 + next))));
 }

@@ -66,9 +66,9 @@ pub struct MatrixRows {
 }
 
 impl TransferOp {
-    /// Shows every slot.
-    pub fn slots(&mut self, see: &mut Visitor<'_>) {
-        match self {
+    /// Shows every register.
+    pub fn slots(&self, see: &mut Visitor<'_>) {
+        match *self {
             Self::Copy(AsyncCopy { to, from, read, ignore, .. }) => {
                 to.slots(see);
                 from.slots(see);
@@ -82,8 +82,8 @@ impl TransferOp {
             Self::Arrive { address, .. } => address.slots(see),
             Self::Matrix(MatrixRows { stores, address, count, registers, .. }) => {
                 address.slots(see);
-                let role = if *stores { Role::Read } else { Role::Write };
-                show_all(see, File::R32, role, &mut registers[..usize::from(*count)]);
+                let role = if stores { Role::Read } else { Role::Write };
+                show_all(see, File::R32, role, &registers[..usize::from(count)]);
             }
             Self::Transpose { d, a } => show(see, [(File::R32, a)], [(File::R32, d)]),
             Self::Commit | Self::Wait { .. } | Self::WaitAll => {}
