@@ -282,9 +282,7 @@ impl Device {
         let program: &crate::lower::Program = &Arc::clone(&kernel.program);
         let mut padded = params.to_vec();
         padded.resize((program.param_bytes as usize).next_multiple_of(8), 0);
-        let words = padded
-            .chunks_exact(4)
-            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+        let words = padded.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
         self.launch_count += 1;
         let launch = Launch {
             program,

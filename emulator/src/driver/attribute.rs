@@ -1,6 +1,7 @@
 //! The device and its attributes.
 
 use super::code::Code;
+use super::context::only;
 use super::exported::exported;
 use super::pointers::{Out, Target, Text};
 use super::state::{chip_of, device_count, initialise, with};
@@ -24,10 +25,6 @@ extern "C" fn cuGetErrorString(code: Code, text: Out<*const c_char>) -> Code {
         Some((_, description)) => text.set(description.as_ptr()).into(),
         None => Code::INVALID_VALUE,
     }
-}
-
-fn only(device: c_int) -> Result<(), Code> {
-    if device == 0 { Ok(()) } else { Err(Code::INVALID_DEVICE) }
 }
 
 #[unsafe(no_mangle)]

@@ -15,7 +15,8 @@ const PRINTF_FIFO_SIZE: c_uint = 1;
 /// `CU_LIMIT_MALLOC_HEAP_SIZE`.
 const MALLOC_HEAP_SIZE: c_uint = 2;
 
-fn only(device: c_int) -> Result<(), Code> {
+/// Refuses every device but the one.
+pub fn only(device: c_int) -> Result<(), Code> {
     if device == 0 { Ok(()) } else { Err(Code::INVALID_DEVICE) }
 }
 

@@ -70,10 +70,7 @@ pub fn lower_kernel<'m, 'a>(
 fn check_directives(kernel: &Function<'_>) -> Lowered<()> {
     match kernel.unsupported {
         None => Ok(()),
-        Some((directive, line)) => {
-            let what = format!("unsupported PTX directive '.{directive}'");
-            Err(PtxError::unsupported(line, what))
-        }
+        Some((directive, line)) => Err(PtxError::directive(line, directive)),
     }
 }
 

@@ -156,40 +156,30 @@ impl<'a> Builder<'_, 'a> {
         let [d, a, b, c] = operands(i)?;
         let [of_a, of_b, of_c, of_d] = op.fragments();
         let file = |fragment: Fragment| File::by_width(fragment.is_wide());
-        self.sources_of(i, a, file(of_a), &mut op.a[..count(of_a)])?;
-        self.sources_of(i, b, file(of_b), &mut op.b[..count(of_b)])?;
-        self.sources_of(i, c, file(of_c), &mut op.c[..of_c.registers()])?;
-        self.destinations_of(i, d, file(of_d), &mut op.d[..of_d.registers()])?;
+        let (read, write) = (Role::Read, Role::Write);
+        self.registers_in(i, a, read, file(of_a), &mut op.a[..count(of_a)])?;
+        self.registers_in(i, b, read, file(of_b), &mut op.b[..count(of_b)])?;
+        self.registers_in(i, c, read, file(of_c), &mut op.c[..of_c.registers()])?;
+        self.registers_in(i, d, write, file(of_d), &mut op.d[..of_d.registers()])?;
         Ok(Op::Mma(op))
     }
 
-    /// The source registers of one matrix, as many as `slots` has.
-    pub(super) fn sources_of(
+    /// The registers of one matrix, as many as `slots` has.
+    pub(super) fn registers_in(
         &mut self,
         i: &Instruction<'a>,
         operand: &Operand<'a>,
+        role: Role,
         file: File,
         slots: &mut [Slot],
     ) -> Lowered<()> {
         let ty = Type::Bits(if file == File::R64 { 8 } else { 4 });
         let parts = parts(i, operand, slots.len())?;
         for (slot, operand) in slots.iter_mut().zip(parts) {
-            *slot = self.source(operand, ty, i.line)?;
-        }
-        Ok(())
-    }
-
-    /// The destination registers of one matrix, as many as `slots` has.
-    pub(super) fn destinations_of(
-        &mut self,
-        i: &Instruction<'a>,
-        operand: &Operand<'a>,
-        file: File,
-        slots: &mut [Slot],
-    ) -> Lowered<()> {
-        let parts = parts(i, operand, slots.len())?;
-        for (slot, operand) in slots.iter_mut().zip(parts) {
-            *slot = self.destination(operand, file, i.line)?;
+            *slot = match role {
+                Role::Read => self.source(operand, ty, i.line)?,
+                Role::Write => self.destination(operand, file, i.line)?,
+            };
         }
         Ok(())
     }

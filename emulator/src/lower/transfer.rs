@@ -130,12 +130,8 @@ impl<'a> Builder<'_, 'a> {
             return Err(unsupported(i));
         }
         let mut registers = [self.sink(); 4];
-        let used = &mut registers[..usize::from(count)];
-        if stores {
-            self.sources_of(i, given, File::R32, used)?;
-        } else {
-            self.destinations_of(i, given, File::R32, used)?;
-        }
+        let role = if stores { Role::Read } else { Role::Write };
+        self.registers_in(i, given, role, File::R32, &mut registers[..usize::from(count)])?;
         let address = self.access_place(i, address, space)?;
         let rows = MatrixRows { stores, address, count, transposed, registers };
         Ok(TransferOp::Matrix(rows).into())

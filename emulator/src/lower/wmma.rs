@@ -129,11 +129,8 @@ impl<'a> Builder<'_, 'a> {
         let (given, address) = if stores { (second, first) } else { (first, second) };
         let mut registers = [self.sink(); 8];
         let file = File::by_width(fragment.is_wide());
-        if stores {
-            self.sources_of(i, given, file, &mut registers[..count])?;
-        } else {
-            self.destinations_of(i, given, file, &mut registers[..count])?;
-        }
+        let role = if stores { Role::Read } else { Role::Write };
+        self.registers_in(i, given, role, file, &mut registers[..count])?;
         let stride = self.stride(i, stride, (fragment, by_columns))?;
         let address = self.access_place(i, address, space)?;
         let count = count as u8;

@@ -73,8 +73,8 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &ArithOp, m: u32) {
         }
         ArithOp::Float2_32 { op, mode, d, a, b } => float2(lanes, (op, mode), d, [a, b], m),
         ArithOp::Fma32 { mode, d, a, b, c } => fma32(lanes, mode, d, [a, b, c], m),
-        ArithOp::SetpS32 { cmp, d, a, b } => compare_signed(lanes, cmp, d, [a, b], m),
-        ArithOp::SetpU32 { cmp, d, a, b } => compare_unsigned(lanes, cmp, d, [a, b], m),
+        ArithOp::SetpS32 { cmp, d, a, b } => compare(lanes, cmp, d, [a, b], m, |a| a as i32),
+        ArithOp::SetpU32 { cmp, d, a, b } => compare(lanes, cmp, d, [a, b], m, |a| a),
         ArithOp::SetpF32 { cmp, d, a, b } => compare_floats(lanes, cmp, d, [a, b], m),
     }
 }
@@ -165,29 +165,21 @@ fn fma32(lanes: &mut Lanes<'_>, mode: FloatMode, d: Slot, abc: [Slot; 3], m: u32
 }
 
 #[inline(always)]
-fn compare_signed(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, [a, b]: [Slot; 2], m: u32) {
+fn compare<T: Ord>(
+    lanes: &mut Lanes<'_>,
+    cmp: Cmp,
+    d: Slot,
+    [a, b]: [Slot; 2],
+    m: u32,
+    number: impl Fn(u32) -> T,
+) {
     let bits = match cmp {
         Cmp::Eq | Cmp::EqU => lanes.test32(a, b, |a, b| a == b),
         Cmp::Ne | Cmp::NeU => lanes.test32(a, b, |a, b| a != b),
-        Cmp::Lt | Cmp::LtU => lanes.test32(a, b, |a, b| (a as i32) < b as i32),
-        Cmp::Le | Cmp::LeU => lanes.test32(a, b, |a, b| a as i32 <= b as i32),
-        Cmp::Gt | Cmp::GtU => lanes.test32(a, b, |a, b| a as i32 > b as i32),
-        Cmp::Ge | Cmp::GeU => lanes.test32(a, b, |a, b| a as i32 >= b as i32),
-        Cmp::Num => u32::MAX,
-        Cmp::Nan => 0,
-    };
-    lanes.set_pred(d, bits, m);
-}
-
-#[inline(always)]
-fn compare_unsigned(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, [a, b]: [Slot; 2], m: u32) {
-    let bits = match cmp {
-        Cmp::Eq | Cmp::EqU => lanes.test32(a, b, |a, b| a == b),
-        Cmp::Ne | Cmp::NeU => lanes.test32(a, b, |a, b| a != b),
-        Cmp::Lt | Cmp::LtU => lanes.test32(a, b, |a, b| a < b),
-        Cmp::Le | Cmp::LeU => lanes.test32(a, b, |a, b| a <= b),
-        Cmp::Gt | Cmp::GtU => lanes.test32(a, b, |a, b| a > b),
-        Cmp::Ge | Cmp::GeU => lanes.test32(a, b, |a, b| a >= b),
+        Cmp::Lt | Cmp::LtU => lanes.test32(a, b, |a, b| number(a) < number(b)),
+        Cmp::Le | Cmp::LeU => lanes.test32(a, b, |a, b| number(a) <= number(b)),
+        Cmp::Gt | Cmp::GtU => lanes.test32(a, b, |a, b| number(a) > number(b)),
+        Cmp::Ge | Cmp::GeU => lanes.test32(a, b, |a, b| number(a) >= number(b)),
         Cmp::Num => u32::MAX,
         Cmp::Nan => 0,
     };

@@ -8,7 +8,7 @@
 //! [`MOST_PAGES`] pages of 1024 cells of 40 bytes, 52 where several blocks wrote strongly: 416 MiB.
 //! Further memory is not checked.
 
-use super::hazard::{By, LANES, SEVERAL, STRONG, THREAD, Touch, WARP};
+use super::hazard::{Bounds, By, LANES, SEVERAL, STRONG, THREAD, Touch, WARP};
 use std::collections::HashMap;
 
 /// Cells of a page.
@@ -37,6 +37,14 @@ pub struct Accessor {
     pub warp_met: u32,
     /// The same for a read that is remembered; never if only some of the lanes have met since.
     pub read_met: u32,
+}
+
+impl Accessor {
+    /// Before which ticks accesses of its block are ordered before this one.
+    #[inline(always)]
+    fn bounds(&self) -> Bounds<u32> {
+        Bounds { block: self.met, warp: self.warp_met }
+    }
 }
 
 /// An access that a cell remembers.
@@ -199,7 +207,9 @@ impl Cells {
         let (page, at) = self.find(cell)?;
         let races = |other: &Record, wrote: bool| {
             let apart = other.when >= began && other.by.0 & me.by.0 & STRONG == 0;
-            apart && (other.block != me.block || is_late(other, me)) && !knows(other, wrote)
+            apart
+                && (other.block != me.block || me.bounds().is_late(other.when, other.by.0, me.by.0))
+                && !knows(other, wrote)
         };
         let written = page.written.get(at);
         if began <= written.when && is_no_change(&written, page.value[at], (touch, value)) {
@@ -375,23 +385,11 @@ impl Cells {
     }
 }
 
-/// Whether nothing orders an access of the block of `me` before what `me` does now.
-fn is_late(other: &Record, me: &Accessor) -> bool {
-    is_late_by(other.when, other.by.0, me.by.0, (me.met, me.warp_met))
-}
-
-#[inline(always)]
-fn is_late_by(when: u32, other: i32, me: i32, (met, warp_met): (u32, u32)) -> bool {
-    let apart = other ^ me;
-    let bound = if apart & (WARP | SEVERAL) == 0 { warp_met } else { met };
-    (when >= bound) & ((apart & (THREAD | SEVERAL)) | ((other | me) & LANES) != 0)
-}
-
 /// Whether a lane's record is of an earlier launch, or of its block and ordered before `me`.
 #[inline(always)]
 fn is_settled(began: u32, row: &Row<'_>, lane: usize, me: &Accessor) -> bool {
     let (when, by) = (row.when[lane], row.by[lane]);
-    let late = is_late_by(when, by, me.by.0 + lane as i32, (me.met, me.warp_met));
+    let late = me.bounds().is_late(when, by, me.by.0 + lane as i32);
     (when < began) | ((row.block[lane] == me.block) & !late)
 }
 

@@ -4,11 +4,22 @@ use crate::lower::inst::Sharing;
 
 /// Ticks before which earlier accesses are ordered before the next access of a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Bounds {
+pub struct Bounds<T = i32> {
     /// Accesses of other warps.
-    pub block: i32,
+    pub block: T,
     /// Accesses of lanes of this warp.
-    pub warp: i32,
+    pub warp: T,
+}
+
+impl<T: PartialOrd> Bounds<T> {
+    /// Whether an access of `other` is one of another thread of the block that nothing orders
+    /// before what `me` does now.
+    #[inline(always)]
+    pub fn is_late(self, when: T, other: i32, me: i32) -> bool {
+        let apart = other ^ me;
+        let bound = if apart & (WARP | SEVERAL) == 0 { self.warp } else { self.block };
+        (when >= bound) & ((apart & (THREAD | SEVERAL)) | ((other | me) & LANES) != 0)
+    }
 }
 
 /// Of an access: its thread's number in the block, the instruction above it, and four flags.

@@ -35,7 +35,7 @@ fn bit(mask: u32, lane: usize) -> bool {
 }
 
 macro_rules! file {
-    ($lanes:ty, $word:ty, $get:ident, $set:ident, $file:ident, $base:ident) => {
+    ($lanes:ty, $word:ty, $get:ident, $set:ident, $test:ident, $file:ident, $base:ident) => {
         /// A register's lanes.
         #[inline(always)]
         pub fn $get(&self, slot: Slot) -> &$lanes {
@@ -53,6 +53,17 @@ macro_rules! file {
                     register[lane] = if bit(mask, lane) { value[lane] } else { register[lane] };
                 }
             }
+        }
+
+        /// One bit a lane: whether `f` holds of two sources.
+        #[inline(always)]
+        pub fn $test(&self, a: Slot, b: Slot, f: impl Fn($word, $word) -> bool) -> u32 {
+            let (a, b) = (self.$get(a), self.$get(b));
+            let mut bits = 0;
+            for lane in 0..32 {
+                bits |= if f(a[lane], b[lane]) { 1 << lane } else { 0 };
+            }
+            bits
         }
     };
 }
@@ -76,8 +87,8 @@ macro_rules! map {
 }
 
 impl Lanes<'_> {
-    file!(Lanes32, u32, get32, set32, r32, base32);
-    file!(Lanes64, u64, get64, set64, r64, base64);
+    file!(Lanes32, u32, get32, set32, test32, r32, base32);
+    file!(Lanes64, u64, get64, set64, test64, r64, base64);
 
     map!(map1_32, [a; 1], get32, u32, set32, u32);
     map!(map2_32, [a, b; 2], get32, u32, set32, u32);
@@ -107,28 +118,6 @@ impl Lanes<'_> {
     pub fn set_pred(&mut self, slot: Slot, bits: u32, mask: u32) {
         let register = &mut self.preds[slot.index(self.base_pred)];
         *register = (*register & !mask) | (bits & mask);
-    }
-
-    /// One bit a lane: whether `f` holds of two 32-bit sources.
-    #[inline(always)]
-    pub fn test32(&self, a: Slot, b: Slot, f: impl Fn(u32, u32) -> bool) -> u32 {
-        let (a, b) = (self.get32(a), self.get32(b));
-        let mut bits = 0;
-        for lane in 0..32 {
-            bits |= if f(a[lane], b[lane]) { 1 << lane } else { 0 };
-        }
-        bits
-    }
-
-    /// One bit a lane: whether `f` holds of two 64-bit sources.
-    #[inline(always)]
-    pub fn test64(&self, a: Slot, b: Slot, f: impl Fn(u64, u64) -> bool) -> u32 {
-        let (a, b) = (self.get64(a), self.get64(b));
-        let mut bits = 0;
-        for lane in 0..32 {
-            bits |= if f(a[lane], b[lane]) { 1 << lane } else { 0 };
-        }
-        bits
     }
 
     /// A source of either width, zero-extended.

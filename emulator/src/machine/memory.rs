@@ -282,11 +282,8 @@ impl Memory {
             if take == 4 {
                 let whole = rest.len() / 4;
                 let words = &allocation.words[at / 4..at / 4 + whole];
-                for (word, chunk) in words.iter().zip(rest.chunks_exact(4)) {
-                    word.store(
-                        u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]),
-                        Relaxed,
-                    );
+                for (word, bytes) in words.iter().zip(rest.as_chunks().0) {
+                    word.store(u32::from_le_bytes(*bytes), Relaxed);
                 }
                 at += whole * 4;
                 rest = &rest[whole * 4..];

@@ -7,7 +7,7 @@
 use super::access_log::lanes_of;
 use super::hazard::{By, Touch};
 use super::shadow::Shadow;
-use super::shared_cells::{NEVER, is_late, is_ordered, joined, row_mut};
+use super::shared_cells::{NEVER, is_ordered, joined, row_mut};
 
 impl Shadow {
     /// The lanes with updates that need a look. Each other lane follows strong writes by several
@@ -138,8 +138,8 @@ impl Shadow {
         for lane in 0..32 {
             let me = by.0 + lane as i32;
             let changed = (old[lane] != new[lane]) | (written[lane] < began);
-            let late = is_late(written[lane], writer[lane], me, bounds)
-                | is_late(read[lane], reader[lane], me, bounds);
+            let late = bounds.is_late(written[lane], writer[lane], me)
+                | bounds.is_late(read[lane], reader[lane], me);
             bad |= (written[lane] == NEVER) | (changed & late);
         }
         if bad {

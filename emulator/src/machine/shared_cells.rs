@@ -50,7 +50,7 @@ impl Cells {
         !is_ordered(written, began, bounds.block)
             && (0..32).any(|lane| {
                 let me = by.0 + lane as i32;
-                written[lane] < began || is_late(written[lane], writer[lane], me, bounds)
+                written[lane] < began || bounds.is_late(written[lane], writer[lane], me)
             })
     }
 
@@ -102,7 +102,7 @@ impl Cells {
         }
         let races = |when: i32, other: i32| {
             let both_strong = by.0 & other & STRONG != 0;
-            is_late(when, other, by.0, bounds) && !both_strong && !knows(By(other), when)
+            bounds.is_late(when, other, by.0) && !both_strong && !knows(By(other), when)
         };
         let writes = [Some((written, writer)), self.plain_before(cell)];
         if let Some((_, writer)) = writes.into_iter().flatten().find(|&(when, by)| races(when, by))
@@ -131,7 +131,7 @@ impl Cells {
         let races = |when: i32, other: By| {
             let is_of_warp = other.is_volatile() && (other.0 ^ by.0) & WARP == 0;
             is_of_warp
-                && is_late(when, other.0, by.0, Bounds { block: met, warp: met })
+                && (Bounds { block: met, warp: met }).is_late(when, other.0, by.0)
                 && !knows(other, when)
         };
         let race = |other, wrote| Hazard::Race { other, wrote, block: None };
@@ -175,15 +175,6 @@ impl Cells {
         self.writer[cell] = joined(written, writer, by.0, Bounds { block: met, warp: NEVER });
         self.written[cell] = now;
     }
-}
-
-/// Whether an access of `other` is one of another thread that nothing orders before what `me` does
-/// now.
-#[inline(always)]
-pub fn is_late(when: i32, other: i32, me: i32, bounds: Bounds) -> bool {
-    let apart = other ^ me;
-    let bound = if apart & (WARP | SEVERAL) == 0 { bounds.warp } else { bounds.block };
-    (when >= bound) & ((apart & (THREAD | SEVERAL)) | ((other | me) & LANES) != 0)
 }
 
 /// Merges an access by `me` with the last one of its kind, if nothing orders the two. If accesses

@@ -49,12 +49,7 @@ impl<'a> Parser<'a> {
                     module.variables.extend(variables);
                     return Ok(());
                 }
-                Token::Dot(word) => {
-                    return Err(PtxError::unsupported(
-                        self.line(),
-                        format!("unsupported PTX directive '.{word}'"),
-                    ));
-                }
+                Token::Dot(word) => return Err(PtxError::directive(self.line(), word)),
                 _ => return Err(self.unexpected("a definition")),
             }
         }
@@ -119,12 +114,7 @@ impl<'a> Parser<'a> {
                 }
                 word => match Type::from_word(word) {
                     Some(found) => ty = Some(found),
-                    None => {
-                        return Err(PtxError::unsupported(
-                            line,
-                            format!("unsupported PTX directive '.{word}'"),
-                        ));
-                    }
+                    None => return Err(PtxError::directive(line, word)),
                 },
             }
         }
@@ -215,13 +205,10 @@ impl<'a> Parser<'a> {
 
     /// After `.entry` or `.func`.
     fn function(&mut self, is_entry: bool) -> Result<Function<'a>, PtxError> {
-        let mut returns = Vec::new();
-        if !is_entry && self.peek() == Token::Punct(b'(') {
-            returns = self.formals()?;
-        }
+        let returns = if is_entry { Vec::new() } else { self.formals()? };
         let line = self.line();
         let name = self.word()?;
-        let params = if self.peek() == Token::Punct(b'(') { self.formals()? } else { Vec::new() };
+        let params = self.formals()?;
         let mut function = Function {
             name,
             is_entry,
@@ -268,21 +255,16 @@ impl<'a> Parser<'a> {
                 self.dimensions()?;
                 function.unsupported = Some((word, line));
             }
-            _ => {
-                let what = format!("unsupported PTX directive '.{word}'");
-                return Err(PtxError::unsupported(line, what));
-            }
+            _ => return Err(PtxError::directive(line, word)),
         }
         Ok(())
     }
 
     /// After `.callprototype`: `(returns) _ (params) .noreturn;`
     pub(super) fn prototype(&mut self) -> Result<Prototype<'a>, PtxError> {
-        let is_list = self.peek() == Token::Punct(b'(');
-        let returns = if is_list { self.formals()? } else { Vec::new() };
+        let returns = self.formals()?;
         self.word()?;
-        let is_list = self.peek() == Token::Punct(b'(');
-        let params = if is_list { self.formals()? } else { Vec::new() };
+        let params = self.formals()?;
         self.skip_to_semicolon()?;
         Ok(Prototype { params, returns })
     }
@@ -298,10 +280,11 @@ impl<'a> Parser<'a> {
         Ok(dimensions)
     }
 
+    /// `(.param .u32 a, .reg .f32 b)`, or nothing.
     fn formals(&mut self) -> Result<Vec<Formal<'a>>, PtxError> {
         let mut formals = Vec::new();
-        self.expect(b'(')?;
-        while !self.eat(b')') {
+        let is_list = self.eat(b'(');
+        while is_list && !self.eat(b')') {
             let is_register = self.peek() == Token::Dot("reg");
             let storage = self.storage()?;
             let (variable, _) = self.declarator(&storage, false)?;

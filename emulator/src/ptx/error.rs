@@ -34,6 +34,11 @@ impl PtxError {
     pub fn unsupported(line: u32, message: impl Into<String>) -> Self {
         Self { kind: PtxErrorKind::Unsupported, line, message: message.into() }
     }
+
+    /// The emulator does not know this directive.
+    pub fn directive(line: u32, word: &str) -> Self {
+        Self::unsupported(line, format!("unsupported PTX directive '.{word}'"))
+    }
 }
 
 impl fmt::Display for PtxError {

@@ -39,12 +39,17 @@ impl<'a> Parser<'a> {
         token
     }
 
-    pub(super) fn eat(&mut self, punct: u8) -> bool {
-        let found = self.peek() == Token::Punct(punct);
+    /// Goes past a token if it is the next one.
+    fn eat_token(&mut self, token: Token<'_>) -> bool {
+        let found = self.peek() == token;
         if found {
             self.bump();
         }
         found
+    }
+
+    pub(super) fn eat(&mut self, punct: u8) -> bool {
+        self.eat_token(Token::Punct(punct))
     }
 
     pub(super) fn expect(&mut self, punct: u8) -> Result<(), PtxError> {
@@ -56,11 +61,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn eat_dot(&mut self, word: &str) -> bool {
-        let found = self.peek() == Token::Dot(word);
-        if found {
-            self.bump();
-        }
-        found
+        self.eat_token(Token::Dot(word))
     }
 
     pub(super) fn word(&mut self) -> Result<&'a str, PtxError> {
@@ -190,13 +191,7 @@ impl<'a> Parser<'a> {
         while !matches!(self.peek(), Token::Punct(b'{') | Token::End) {
             self.bump();
         }
-        loop {
-            match self.bump() {
-                Token::Punct(b'}') => return Ok(()),
-                Token::End => return Err(PtxError::invalid(line, "'.section' is never closed")),
-                _ => {}
-            }
-        }
+        self.skip_to(b'}', line, "'.section' is never closed")
     }
 
     /// `.pragma "…";`: a hint to ptxas, before, in or after the head of a function.
@@ -205,13 +200,15 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn skip_to_semicolon(&mut self) -> Result<(), PtxError> {
-        let line = self.line();
+        self.skip_to(b';', self.line(), "statement is never ended by ';'")
+    }
+
+    /// Skips text up to its end; `why` is the error of text that begins at `line` and has none.
+    fn skip_to(&mut self, end: u8, line: u32, why: &str) -> Result<(), PtxError> {
         loop {
             match self.bump() {
-                Token::Punct(b';') => return Ok(()),
-                Token::End => {
-                    return Err(PtxError::invalid(line, "statement is never ended by ';'"));
-                }
+                Token::Punct(found) if found == end => return Ok(()),
+                Token::End => return Err(PtxError::invalid(line, why)),
                 _ => {}
             }
         }

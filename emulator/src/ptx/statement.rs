@@ -75,12 +75,7 @@ impl<'a> Parser<'a> {
             "shared" | "local" | "param" | "global" | "const" => {
                 body.extend(self.variables(false)?.into_iter().map(Statement::Variable));
             }
-            _ => {
-                return Err(PtxError::unsupported(
-                    self.line(),
-                    format!("unsupported PTX directive '.{word}'"),
-                ));
-            }
+            _ => return Err(PtxError::directive(self.line(), word)),
         }
         Ok(())
     }

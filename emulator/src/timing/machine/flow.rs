@@ -1,6 +1,7 @@
 //! The basic blocks and loops of machine code.
 
 use super::instruction::{Effect, Instruction};
+use crate::lower::post_dominators::reachable;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -49,7 +50,7 @@ impl Flow {
             starts.iter().zip(ends).map(|(&from, to)| from..to).collect();
         let successors: Vec<Vec<usize>> =
             ranges.iter().map(|range| successors(code, range, &starts)).collect();
-        let mut runs = reached(&successors);
+        let mut runs = if code.is_empty() { Vec::new() } else { reachable(&successors, 0) };
         for (runs, range) in runs.iter_mut().zip(&ranges) {
             *runs &= code[range.end - 1].effect != Effect::Call { is_conditional: false };
         }
@@ -95,16 +96,4 @@ fn successors(code: &[Instruction], range: &Range<usize>, starts: &[usize]) -> V
         Effect::End { .. } | Effect::Call { .. } => Vec::new(),
     };
     all.into_iter().flatten().collect()
-}
-
-/// Which blocks the first leads to.
-fn reached(successors: &[Vec<usize>]) -> Vec<bool> {
-    let mut reached = vec![false; successors.len()];
-    let mut waiting = vec![0];
-    while let Some(at) = waiting.pop().filter(|at| *at < reached.len()) {
-        if !std::mem::replace(&mut reached[at], true) {
-            waiting.extend(&successors[at]);
-        }
-    }
-    reached
 }

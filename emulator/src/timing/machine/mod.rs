@@ -19,7 +19,7 @@ use self::executions::Executions;
 use self::flow::Flow;
 use self::instruction::{Access, Effect, Instruction};
 use self::paths::Paths;
-use self::schedule::Scheduled;
+use self::schedule::{Action, Scheduled};
 use self::source::{Anchor, Source};
 use super::code::{Code, Kind};
 use super::pipes::{Demand, Pipe};
@@ -167,45 +167,44 @@ impl Machine {
                 cost,
                 control: of.control,
                 awaits: of.awaits,
-                effect: match (of.access, accesses) {
-                    (Some(Access::Load), None) => schedule::Effect::Hit,
-                    _ => effect(of, from.map(|pc| (&plain.instructions[pc], source.is_local(pc)))),
+                action: match (of.access, accesses) {
+                    (Some(Access::Load), None) => Action::Hit,
+                    _ => action(of, from.map(|pc| (&plain.instructions[pc], source.is_local(pc)))),
                 },
                 part: accesses.map_or(1.0, |(_, count)| (1.0 / count).min(1.0)),
                 jumps: matches!(of.effect, Effect::Jump { .. } | Effect::Indexed),
             });
             own.push(accesses);
         }
-        let is_barrier = |at: usize| instructions[at].effect == schedule::Effect::Barrier;
+        let is_barrier = |at: usize| instructions[at].action == Action::Barrier;
         let paths = Paths::new(&self.flow, executions, source, own, is_barrier);
         Schedule { instructions, paths }
     }
 }
 
-/// The effect of a machine instruction from an instruction of the PTX, which may access local
+/// The action of a machine instruction from an instruction of the PTX, which may access local
 /// memory.
-fn effect(of: &Instruction, from: Option<(&super::code::Instruction, bool)>) -> schedule::Effect {
-    use schedule::Effect as To;
+fn action(of: &Instruction, from: Option<(&super::code::Instruction, bool)>) -> Action {
     let kind = from.map(|(from, _)| from.kind);
     match of.access {
         Some(Access::Load | Access::Store) if from.is_some_and(|(_, is_local)| is_local) => {
-            To::Local
+            Action::Local
         }
-        Some(Access::Load) => To::Load { cached: kind == Some(Kind::Load { cached: true }) },
-        Some(Access::Store) => To::Store,
-        Some(Access::Copy) => To::Copy,
-        Some(Access::Atomic) => To::Atomic {
+        Some(Access::Load) => Action::Load { cached: kind == Some(Kind::Load { cached: true }) },
+        Some(Access::Store) => Action::Store,
+        Some(Access::Copy) => Action::Copy,
+        Some(Access::Atomic) => Action::Atomic {
             returns: kind == Some(Kind::Atomic { returns: true }),
             is_retried: kind == Some(Kind::Retry),
         },
-        None if of.is_barrier && kind != Some(Kind::Barrier { continues: true }) => To::Barrier,
-        None if of.joins_copies() => To::JoinCopies,
-        None if of.loads_constants() => To::Constant { clocks: LOAD_OF_CONSTANT },
+        None if of.is_barrier && kind != Some(Kind::Barrier { continues: true }) => Action::Barrier,
+        None if of.joins_copies() => Action::JoinCopies,
+        None if of.loads_constants() => Action::Constant { clocks: LOAD_OF_CONSTANT },
         None => match from {
             Some((from, _)) if of.is_fence() && from.kind == Kind::Fence => {
-                To::Fence { ticks: u64::from(from.cost.latency) }
+                Action::Fence { ticks: u64::from(from.cost.latency) }
             }
-            _ => To::Result { clocks: of.latency() },
+            _ => Action::Result { clocks: of.latency() },
         },
     }
 }

@@ -25,9 +25,9 @@ const QUEUE: u64 = 32;
 /// Releases of a barrier that are kept.
 const KEPT: usize = 8;
 
-/// The effect of a machine instruction in a replay.
+/// The action of a machine instruction in a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum Action {
     /// Its result is there after so many clocks.
     Result { clocks: u64 },
     /// It loads; `cached`: L1 may have the data. Without an access, its condition is false.
@@ -61,8 +61,8 @@ pub struct Scheduled {
     pub control: Control,
     /// The barrier for which it waits until at most so many of those that release it are left.
     pub awaits: Option<(usize, usize)>,
-    /// Its effect.
-    pub effect: Effect,
+    /// Its action.
+    pub action: Action,
     /// The part that it has of each access that it makes.
     pub part: f64,
     /// Whether it may jump.
@@ -74,7 +74,7 @@ impl Scheduled {
     fn is_queued(&self) -> bool {
         self.control.result.is_some()
             || self.control.operands.is_some()
-            || matches!(self.effect, Effect::Store | Effect::Copy | Effect::Atomic { .. })
+            || matches!(self.action, Action::Store | Action::Copy | Action::Atomic { .. })
     }
 }
 
@@ -116,7 +116,7 @@ pub struct BySchedule<'r> {
 struct Waits {
     /// The next instruction does not issue before.
     floor: Ticks,
-    /// When the instructions that release each barrier do.
+    /// When the last instructions that release each barrier do, the earliest first.
     barriers: [[Ticks; KEPT]; BARRIERS],
     /// When its copies to shared memory have arrived.
     copied: Ticks,
@@ -127,15 +127,14 @@ struct Waits {
 impl Waits {
     /// When a barrier is released but for so many.
     fn released(&self, barrier: usize, left: usize) -> Ticks {
-        let mut releases = self.barriers[barrier];
-        releases.sort_unstable();
-        releases.iter().rev().nth(left).copied().unwrap_or(0)
+        self.barriers[barrier].iter().rev().nth(left).copied().unwrap_or(0)
     }
 
     fn release(&mut self, barrier: Option<usize>, at: Ticks) {
         let Some(barrier) = barrier else { return };
-        let earliest = self.barriers[barrier].iter_mut().min();
-        earliest.into_iter().for_each(|known| *known = at.max(*known));
+        let releases = &mut self.barriers[barrier];
+        releases[0] = at.max(releases[0]);
+        releases.sort_unstable();
     }
 }
 
@@ -186,10 +185,10 @@ impl<'r> BySchedule<'r> {
         waits.floor = issued + u64::from(of.control.stall.max(1)) * TICK;
         warp.newest = warp.newest.max(start);
         warp.at += 1;
-        match of.effect {
-            Effect::Barrier => return Turn::AtBarrier,
-            Effect::Fence { ticks } => waits.floor = waits.floor.max(start + ticks),
-            Effect::Atomic { is_retried: true, .. } => {
+        match of.action {
+            Action::Barrier => return Turn::AtBarrier,
+            Action::Fence { ticks } => waits.floor = waits.floor.max(start + ticks),
+            Action::Atomic { is_retried: true, .. } => {
                 waits.floor = waits.floor.max(start + RETRY * TICK);
             }
             _ => {}
@@ -214,40 +213,40 @@ impl<'r> BySchedule<'r> {
         let waits = &mut self.warps[warp.number];
         let trace = self.recording.trace(warp.trace);
         let accesses = steps.iter().filter_map(|step| trace.access(*step));
-        match of.effect {
-            Effect::Result { clocks } => start + clocks * TICK,
-            Effect::JoinCopies => waits.copied.max(start),
-            Effect::Constant { clocks } => {
+        match of.action {
+            Action::Result { clocks } => start + clocks * TICK,
+            Action::JoinCopies => waits.copied.max(start),
+            Action::Constant { clocks } => {
                 let words = accesses.map(|access| access.wavefronts).max().unwrap_or(1);
                 memory.load_constants(start, words.max(1)) + clocks * TICK
             }
-            Effect::Hit => memory.hit(start),
-            Effect::Load { cached } => {
+            Action::Hit => memory.hit(start),
+            Action::Load { cached } => {
                 let block = warp.block as u64;
                 let load = |access| memory.load(start, access, (cached, of.part), block);
                 accesses.map(load).fold(start, Ticks::max)
             }
-            Effect::Local => {
+            Action::Local => {
                 let hit = memory.hit(start);
                 let access = |access| memory.load(start, access, (true, of.part), 0).max(hit);
                 accesses.map(access).fold(start, Ticks::max)
             }
-            Effect::Copy => {
+            Action::Copy => {
                 let load = |access| memory.load(start, access, (false, of.part), warp.block as u64);
                 let done = accesses.map(load).fold(start, Ticks::max);
                 waits.copied = waits.copied.max(done);
                 done
             }
-            Effect::Store => {
+            Action::Store => {
                 let gathered = &mut waits.gathered;
                 accesses.for_each(|access| memory.store(start, access, of.part, gathered));
                 start
             }
-            Effect::Atomic { returns, .. } => {
+            Action::Atomic { returns, .. } => {
                 let update = |access| memory.update(start, access, returns);
                 accesses.map(update).fold(start, Ticks::max)
             }
-            Effect::Barrier | Effect::Fence { .. } => start,
+            Action::Barrier | Action::Fence { .. } => start,
         }
     }
 }
