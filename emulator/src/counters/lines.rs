@@ -4,13 +4,13 @@
 //! counts of its lines. Instructions of one PTX line share its counts, so the counts of all lines
 //! add up to those of the launch.
 
-use super::Counts;
 use super::report::{Class, class, fp64_operations};
+use super::{Counts, counts};
 use crate::lower::inst::Op;
 use crate::lower::program::Program;
 use crate::lower::source_location::{Frame, Place};
 use std::collections::{BTreeMap, HashSet};
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Sub};
 use std::sync::Arc;
 
 /// The PTX lines of a kernel and of the device functions that it can reach.
@@ -51,39 +51,40 @@ pub struct ListedLine {
     pub source: Option<(usize, u32)>,
 }
 
-/// The counts of a line.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LineCounts {
-    /// Instructions executed by warps.
-    pub instructions: u64,
-    /// By active threads.
-    pub threads: u64,
-    /// By active threads with a true guard.
-    pub threads_on: u64,
-    /// Memory requests of warps.
-    pub requests: u64,
-    /// Sectors of global memory.
-    pub sectors: u64,
-    /// Sectors that the same bytes fill.
-    pub ideal_sectors: u64,
-    /// Distinct bytes, request by request.
-    pub bytes: u64,
-    /// Passes over the banks of shared memory.
-    pub wavefronts: u64,
-    /// Passes that no bank conflict would have needed.
-    pub ideal_wavefronts: u64,
-    /// Conditional branches of warps.
-    pub branches: u64,
-    /// Those of them on which lanes disagreed.
-    pub divergent_branches: u64,
-    /// Atomics of warps.
-    pub atomics: u64,
-    /// Loads from local memory by warps.
-    pub local_loads: u64,
-    /// Stores to local memory by warps.
-    pub local_stores: u64,
-    /// Operations of threads on doubles; a fused multiply-add counts twice.
-    pub fp64_operations: u64,
+counts! {
+    /// The counts of a line.
+    pub struct LineCounts {
+        /// Instructions executed by warps.
+        pub instructions: u64,
+        /// By active threads.
+        pub threads: u64,
+        /// By active threads with a true guard.
+        pub threads_on: u64,
+        /// Memory requests of warps.
+        pub requests: u64,
+        /// Sectors of global memory.
+        pub sectors: u64,
+        /// Sectors that the same bytes fill.
+        pub ideal_sectors: u64,
+        /// Distinct bytes, request by request.
+        pub bytes: u64,
+        /// Passes over the banks of shared memory.
+        pub wavefronts: u64,
+        /// Passes that no bank conflict would have needed.
+        pub ideal_wavefronts: u64,
+        /// Conditional branches of warps.
+        pub branches: u64,
+        /// Those of them on which lanes disagreed.
+        pub divergent_branches: u64,
+        /// Atomics of warps.
+        pub atomics: u64,
+        /// Loads from local memory by warps.
+        pub local_loads: u64,
+        /// Stores to local memory by warps.
+        pub local_stores: u64,
+        /// Operations of threads on doubles; a fused multiply-add counts twice.
+        pub fp64_operations: u64,
+    }
 }
 
 /// The counts of a kernel by line, summed over launches.
@@ -230,25 +231,5 @@ impl LineCounts {
             self.local_stores,
             self.fp64_operations,
         ]
-    }
-}
-
-impl AddAssign for LineCounts {
-    fn add_assign(&mut self, other: Self) {
-        self.instructions += other.instructions;
-        self.threads += other.threads;
-        self.threads_on += other.threads_on;
-        self.requests += other.requests;
-        self.sectors += other.sectors;
-        self.ideal_sectors += other.ideal_sectors;
-        self.bytes += other.bytes;
-        self.wavefronts += other.wavefronts;
-        self.ideal_wavefronts += other.ideal_wavefronts;
-        self.branches += other.branches;
-        self.divergent_branches += other.divergent_branches;
-        self.atomics += other.atomics;
-        self.local_loads += other.local_loads;
-        self.local_stores += other.local_stores;
-        self.fp64_operations += other.fp64_operations;
     }
 }

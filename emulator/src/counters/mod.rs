@@ -24,116 +24,142 @@ pub use traffic::{Traffic, Use};
 
 use std::ops::{AddAssign, Sub};
 
-/// How often one instruction was issued.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PcCount {
-    /// By warps.
-    pub warps: u64,
-    /// By threads that were active.
-    pub threads: u64,
-    /// By active threads with a true guard.
-    pub threads_on: u64,
-}
+/// Declares numbers of which each is added and subtracted by itself.
+macro_rules! counts {
+    ($($(#[$about:meta])* pub struct $name:ident {
+        $($(#[$meaning:meta])* pub $field:ident: $ty:ty,)*
+    })*) => {$(
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[$meaning])* pub $field: $ty,)*
+        }
 
-/// The accesses of one instruction, or of one kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AccessCounts {
-    /// Warp-level requests; those of constant memory and of parameters do not count.
-    pub requests: u64,
-    /// Those of them to local memory.
-    pub local_requests: u64,
-    /// Distinct sectors of global memory, request by request.
-    pub sectors: u64,
-    /// Sectors that the same bytes fill.
-    pub ideal_sectors: u64,
-    /// Distinct bytes of global memory, request by request.
-    pub global_bytes: u64,
-    /// The same of shared memory.
-    pub shared_bytes: u64,
-    /// Passes over the banks of shared memory.
-    pub wavefronts: u64,
-    /// Passes that no bank conflict would have needed.
-    pub ideal_wavefronts: u64,
-}
+        impl AddAssign for $name {
+            #[inline(always)]
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field += other.$field;)*
+            }
+        }
 
-/// One kind of global access.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct GlobalCounts {
-    /// Warp-level requests.
-    pub requests: u64,
-    /// Distinct 32-byte sectors, request by request.
-    pub sectors: u64,
-    /// Distinct bytes, request by request (seen on an H100).
-    pub bytes: u64,
-    /// Atomics: sectors that L1 counts beyond the distinct ones.
-    pub repeated: u64,
-}
+        impl Sub for $name {
+            type Output = Self;
 
-/// One kind of shared access.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SharedCounts {
-    /// Warp-level requests.
-    pub requests: u64,
-    /// Passes over the banks.
-    pub wavefronts: u64,
-    /// Passes that no bank conflict would have needed.
-    pub ideal: u64,
-    /// Distinct bytes, request by request.
-    pub bytes: u64,
+            #[inline(always)]
+            fn sub(self, other: Self) -> Self {
+                Self { $($field: self.$field - other.$field),* }
+            }
+        }
+    )*};
 }
+use counts;
 
-/// One kind of access through generic addresses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct GenericCounts {
-    /// Distinct bytes in global memory.
-    pub global_bytes: u64,
-    /// Distinct bytes in shared memory.
-    pub shared_bytes: u64,
-    /// Requests that went to local memory or to parameters.
-    pub elsewhere: u64,
-}
+counts! {
+    /// How often one instruction was issued.
+    pub struct PcCount {
+        /// By warps.
+        pub warps: u64,
+        /// By threads that were active.
+        pub threads: u64,
+        /// By active threads with a true guard.
+        pub threads_on: u64,
+    }
 
-/// Memory and control-flow events of a launch.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct MemoryCounts {
-    /// Global loads.
-    pub load: GlobalCounts,
-    /// Global stores.
-    pub store: GlobalCounts,
-    /// Global reductions.
-    pub reduction: GlobalCounts,
-    /// Other global atomics.
-    pub atomic: GlobalCounts,
-    /// Shared loads.
-    pub shared_load: SharedCounts,
-    /// Shared stores.
-    pub shared_store: SharedCounts,
-    /// Generic loads, which the loads above hold by space.
-    pub generic_load: GenericCounts,
-    /// Generic stores, which the stores above hold by space.
-    pub generic_store: GenericCounts,
-    /// Shared atomics, warp level.
-    pub shared_atomics: u64,
-    /// `cp.async`, its reads of global memory.
-    pub copies: GlobalCounts,
-    /// `ldmatrix`.
-    pub matrix_loads: SharedCounts,
-    /// `stmatrix`.
-    pub matrix_stores: SharedCounts,
-    /// Local loads, warp level.
-    pub local_loads: u64,
-    /// Local stores, warp level.
-    pub local_stores: u64,
-    /// Loads of launch parameters, warp level.
-    pub param_loads: u64,
-    /// Conditional branches on which lanes disagreed.
-    pub divergent_branches: u64,
-    /// Those of them with ways that meet before all do. ptxas decides case by case whether lanes
-    /// converge there, so the counts of such a launch may not be the hardware's.
-    pub irregular_branches: u64,
-    /// Yield points that a part of a warp executed. The order in which a GPU runs the parts, and
-    /// whether they join, is known for simple loops only.
-    pub split_yields: u64,
+    /// The accesses of one instruction, or of one kind.
+    pub struct AccessCounts {
+        /// Warp-level requests; those of constant memory and of parameters do not count.
+        pub requests: u64,
+        /// Those of them to local memory.
+        pub local_requests: u64,
+        /// Distinct sectors of global memory, request by request.
+        pub sectors: u64,
+        /// Sectors that the same bytes fill.
+        pub ideal_sectors: u64,
+        /// Distinct bytes of global memory, request by request.
+        pub global_bytes: u64,
+        /// The same of shared memory.
+        pub shared_bytes: u64,
+        /// Passes over the banks of shared memory.
+        pub wavefronts: u64,
+        /// Passes that no bank conflict would have needed.
+        pub ideal_wavefronts: u64,
+    }
+
+    /// One kind of global access.
+    pub struct GlobalCounts {
+        /// Warp-level requests.
+        pub requests: u64,
+        /// Distinct 32-byte sectors, request by request.
+        pub sectors: u64,
+        /// Distinct bytes, request by request (seen on an H100).
+        pub bytes: u64,
+        /// Atomics: sectors that L1 counts beyond the distinct ones.
+        pub repeated: u64,
+    }
+
+    /// One kind of shared access.
+    pub struct SharedCounts {
+        /// Warp-level requests.
+        pub requests: u64,
+        /// Passes over the banks.
+        pub wavefronts: u64,
+        /// Passes that no bank conflict would have needed.
+        pub ideal: u64,
+        /// Distinct bytes, request by request.
+        pub bytes: u64,
+    }
+
+    /// One kind of access through generic addresses.
+    pub struct GenericCounts {
+        /// Distinct bytes in global memory.
+        pub global_bytes: u64,
+        /// Distinct bytes in shared memory.
+        pub shared_bytes: u64,
+        /// Requests that went to local memory or to parameters.
+        pub elsewhere: u64,
+    }
+
+    /// Memory and control-flow events of a launch.
+    pub struct MemoryCounts {
+        /// Global loads.
+        pub load: GlobalCounts,
+        /// Global stores.
+        pub store: GlobalCounts,
+        /// Global reductions.
+        pub reduction: GlobalCounts,
+        /// Other global atomics.
+        pub atomic: GlobalCounts,
+        /// Shared loads.
+        pub shared_load: SharedCounts,
+        /// Shared stores.
+        pub shared_store: SharedCounts,
+        /// Generic loads, which the loads above hold by space.
+        pub generic_load: GenericCounts,
+        /// Generic stores, which the stores above hold by space.
+        pub generic_store: GenericCounts,
+        /// Shared atomics, warp level.
+        pub shared_atomics: u64,
+        /// `cp.async`, its reads of global memory.
+        pub copies: GlobalCounts,
+        /// `ldmatrix`.
+        pub matrix_loads: SharedCounts,
+        /// `stmatrix`.
+        pub matrix_stores: SharedCounts,
+        /// Local loads, warp level.
+        pub local_loads: u64,
+        /// Local stores, warp level.
+        pub local_stores: u64,
+        /// Loads of launch parameters, warp level.
+        pub param_loads: u64,
+        /// Conditional branches on which lanes disagreed.
+        pub divergent_branches: u64,
+        /// Those of them with ways that meet before all do. ptxas decides case by case whether
+        /// lanes converge there, so the counts of such a launch may not be the hardware's.
+        pub irregular_branches: u64,
+        /// Yield points that a part of a warp executed. The order in which a GPU runs the parts,
+        /// and whether they join, is known for simple loops only.
+        pub split_yields: u64,
+    }
 }
 
 /// Everything counted of a launch.
@@ -212,68 +238,9 @@ impl AccessCounts {
     /// Adds one execution of an instruction, of which these are the counts before and after it.
     #[inline(always)]
     pub fn add(&mut self, before: &Self, after: &Self) {
-        let bytes = after.global_bytes - before.global_bytes;
-        *self += Self {
-            requests: after.requests - before.requests,
-            local_requests: after.local_requests - before.local_requests,
-            sectors: after.sectors - before.sectors,
-            ideal_sectors: bytes.div_ceil(sectors::SECTOR),
-            global_bytes: bytes,
-            shared_bytes: after.shared_bytes - before.shared_bytes,
-            wavefronts: after.wavefronts - before.wavefronts,
-            ideal_wavefronts: after.ideal_wavefronts - before.ideal_wavefronts,
-        };
-    }
-}
-
-impl AddAssign for AccessCounts {
-    fn add_assign(&mut self, other: Self) {
-        self.requests += other.requests;
-        self.local_requests += other.local_requests;
-        self.sectors += other.sectors;
-        self.ideal_sectors += other.ideal_sectors;
-        self.global_bytes += other.global_bytes;
-        self.shared_bytes += other.shared_bytes;
-        self.wavefronts += other.wavefronts;
-        self.ideal_wavefronts += other.ideal_wavefronts;
-    }
-}
-
-impl AddAssign for GlobalCounts {
-    fn add_assign(&mut self, other: Self) {
-        self.requests += other.requests;
-        self.sectors += other.sectors;
-        self.bytes += other.bytes;
-        self.repeated += other.repeated;
-    }
-}
-
-impl AddAssign for GenericCounts {
-    fn add_assign(&mut self, other: Self) {
-        self.global_bytes += other.global_bytes;
-        self.shared_bytes += other.shared_bytes;
-        self.elsewhere += other.elsewhere;
-    }
-}
-
-impl Sub for GenericCounts {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        Self {
-            global_bytes: self.global_bytes - other.global_bytes,
-            shared_bytes: self.shared_bytes - other.shared_bytes,
-            elsewhere: self.elsewhere - other.elsewhere,
-        }
-    }
-}
-
-impl AddAssign for SharedCounts {
-    fn add_assign(&mut self, other: Self) {
-        self.requests += other.requests;
-        self.wavefronts += other.wavefronts;
-        self.ideal += other.ideal;
-        self.bytes += other.bytes;
+        let mut made = *after - *before;
+        made.ideal_sectors = made.global_bytes.div_ceil(sectors::SECTOR);
+        *self += made;
     }
 }
 
@@ -281,9 +248,7 @@ impl AddAssign<&Counts> for Counts {
     /// Sums are commutative, so it does not matter which thread ran which block.
     fn add_assign(&mut self, other: &Counts) {
         for (mine, theirs) in self.profile.iter_mut().zip(&other.profile) {
-            mine.warps += theirs.warps;
-            mine.threads += theirs.threads;
-            mine.threads_on += theirs.threads_on;
+            *mine += *theirs;
         }
         for (mine, theirs) in self.accesses.iter_mut().zip(&other.accesses) {
             *mine += *theirs;
@@ -291,25 +256,7 @@ impl AddAssign<&Counts> for Counts {
         for (mine, theirs) in self.divergent.iter_mut().zip(&other.divergent) {
             *mine += theirs;
         }
-        let (mine, theirs) = (&mut self.memory, &other.memory);
-        mine.load += theirs.load;
-        mine.store += theirs.store;
-        mine.reduction += theirs.reduction;
-        mine.atomic += theirs.atomic;
-        mine.shared_load += theirs.shared_load;
-        mine.shared_store += theirs.shared_store;
-        mine.generic_load += theirs.generic_load;
-        mine.generic_store += theirs.generic_store;
-        mine.copies += theirs.copies;
-        mine.matrix_loads += theirs.matrix_loads;
-        mine.matrix_stores += theirs.matrix_stores;
-        mine.shared_atomics += theirs.shared_atomics;
-        mine.local_loads += theirs.local_loads;
-        mine.local_stores += theirs.local_stores;
-        mine.param_loads += theirs.param_loads;
-        mine.divergent_branches += theirs.divergent_branches;
-        mine.irregular_branches += theirs.irregular_branches;
-        mine.split_yields += theirs.split_yields;
+        self.memory += other.memory;
         self.blocks += other.blocks;
         self.warps += other.warps;
         if let Some(theirs) = &other.traffic {
