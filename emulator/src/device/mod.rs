@@ -247,7 +247,7 @@ impl Device {
         stream: u64,
     ) -> Result<&LaunchRecord, LaunchError> {
         let checks = self.check(kernel, config, params)?;
-        let blocks: u64 = config.grid.iter().map(|&n| u64::from(n)).product();
+        let blocks = config.blocks();
         let held = self.resident_blocks(kernel, config);
         if blocks > held {
             let name = kernel.name();
@@ -372,7 +372,7 @@ impl Device {
     fn shape(&self, kernel: &Kernel, config: LaunchConfig) -> timing::Shape {
         let threads: u32 = config.block.iter().product();
         timing::Shape {
-            blocks: config.grid.iter().map(|&n| u64::from(n)).product(),
+            blocks: config.blocks(),
             warps: threads.div_ceil(32),
             resident: occupancy(self.chip, kernel, threads, config.shared_bytes).blocks,
             sms: self.chip.sm_count,

@@ -14,6 +14,13 @@ pub struct LaunchConfig {
     pub shared_bytes: u32,
 }
 
+impl LaunchConfig {
+    /// The number of its blocks.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+}
+
 /// The calls of a program to the profiler since the last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profiler {
@@ -52,7 +59,7 @@ pub struct LaunchRecord {
 impl LaunchRecord {
     /// The number of its blocks.
     pub fn blocks(&self) -> u64 {
-        self.config.grid.iter().map(|blocks| u64::from(*blocks)).product()
+        self.config.blocks()
     }
 
     /// A counter's value.

@@ -1,7 +1,7 @@
 //! Launches and faults as JSON.
 
 use super::{Chip, LaunchConfig, LaunchRecord, MoveKind, MoveRecord, Profiler};
-use crate::counters::{InlinedCall, Listing, Profile};
+use crate::counters::{InlinedCall, LineCounts, Listing, Profile};
 use crate::machine::FaultReport;
 use crate::timing::{Estimate, MODEL};
 use std::fmt::Write;
@@ -25,6 +25,11 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
+/// The items of a JSON list or object.
+fn joined(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(",")
+}
+
 fn triple([x, y, z]: [u32; 3]) -> String {
     format!("[{x},{y},{z}]")
 }
@@ -32,17 +37,17 @@ fn triple([x, y, z]: [u32; 3]) -> String {
 /// A launch's estimated time, as one more field of it.
 fn estimate_json(estimate: &Estimate) -> String {
     let limits = estimate.limits.iter();
-    let limits: Vec<String> = limits
-        .map(|(limit, share)| format!("{{\"limit\":\"{}\",\"share\":{share}}}", limit.name()))
-        .collect();
+    let limits = joined(
+        limits
+            .map(|(limit, share)| format!("{{\"limit\":\"{}\",\"share\":{share}}}", limit.name())),
+    );
     format!(
-        ",\"estimate\":{{\"duration_ns\":{},\"low_ns\":{},\"high_ns\":{},\"limits\":[{}],\
+        ",\"estimate\":{{\"duration_ns\":{},\"low_ns\":{},\"high_ns\":{},\"limits\":[{limits}],\
          \"model\":{MODEL},\"chip\":{},\"characterised\":{},\"registers_known\":{},\
          \"machine_code_known\":{}}}",
         estimate.duration_ns,
         estimate.low_ns,
         estimate.high_ns,
-        limits.join(","),
         quote(estimate.chip),
         estimate.characterised,
         estimate.registers_known,
@@ -61,16 +66,15 @@ fn profiler_json(profiler: Profiler) -> &'static str {
 
 /// A launch and its counters.
 pub fn launch_json(launch: &LaunchRecord) -> String {
-    let counters: Vec<String> =
-        launch.counters.iter().map(|(name, value)| format!("{}:{value}", quote(name))).collect();
-    let unclaimed = launch.unclaimed.iter();
-    let unclaimed: Vec<String> =
-        unclaimed.map(|(name, reason)| format!("{}:{}", quote(name), quote(reason))).collect();
+    let (counters, unclaimed) = (launch.counters.iter(), launch.unclaimed.iter());
+    let counters = joined(counters.map(|(name, value)| format!("{}:{value}", quote(name))));
+    let unclaimed =
+        joined(unclaimed.map(|(name, reason)| format!("{}:{}", quote(name), quote(reason))));
     format!(
         "{{\"kernel\":{},\"grid\":{},\"block\":{},\"shared_bytes\":{},\"stream\":{},\
          \"checks\":{{\"init\":{},\"race\":{},\"races_in_part\":{},\"checked_blocks\":{},\
          \"blocks\":{}}},\
-         \"counters\":{{{}}},\"unclaimed\":{{{}}}{}{}}}",
+         \"counters\":{{{counters}}},\"unclaimed\":{{{unclaimed}}}{}{}}}",
         quote(&launch.kernel),
         triple(launch.config.grid),
         triple(launch.config.block),
@@ -81,8 +85,6 @@ pub fn launch_json(launch: &LaunchRecord) -> String {
         launch.races_in_part,
         launch.checks.covered(launch.blocks()),
         launch.blocks(),
-        counters.join(","),
-        unclaimed.join(","),
         launch.estimate.as_ref().map(estimate_json).unwrap_or_default(),
         profiler_json(launch.profiler)
     )
@@ -104,11 +106,9 @@ pub fn refusal_json(kernel: &str, config: LaunchConfig, message: &str) -> String
 /// (0: none), its number there and its text; its counts are those of
 /// [`LineCounts::values`](crate::counters::LineCounts::values).
 fn profile_json(profile: &Profile) -> String {
-    let counts = profile.counts.iter().map(|counts| {
-        let values: Vec<String> = counts.values().iter().map(u64::to_string).collect();
-        format!("[{}]", values.join(","))
-    });
-    let counts = counts.collect::<Vec<_>>().join(",");
+    let counts = profile.counts.iter();
+    let values = |counts: &LineCounts| joined(counts.values().iter().map(u64::to_string));
+    let counts = joined(counts.map(|counts| format!("[{}]", values(counts))));
     format!("{{{},\"counts\":[{counts}]}}", listing_fields(&profile.listing))
 }
 
@@ -129,9 +129,9 @@ fn listing_fields(listing: &Listing) -> String {
     format!(
         "\"kernel\":{},\"files\":[{}],\"lines\":[{}],\"calls\":[{}]",
         quote(&listing.kernel),
-        listing.files.iter().map(|file| quote(file)).collect::<Vec<_>>().join(","),
-        lines.collect::<Vec<_>>().join(","),
-        calls.collect::<Vec<_>>().join(",")
+        joined(listing.files.iter().map(|file| quote(file))),
+        joined(lines),
+        joined(calls)
     )
 }
 
@@ -167,8 +167,6 @@ pub struct Report {
 /// The device and its work.
 pub fn report_json(chip: &Chip, report: &Report) -> String {
     let Report { launches, moves, more_moves, profiler_starts, profiles } = report;
-    let launches: Vec<String> = launches.iter().map(launch_json).collect();
-    let moves: Vec<String> = moves.iter().map(move_json).collect();
     let (major, minor) = chip.compute_capability;
     format!(
         "{{\"device\":{{\"name\":{},\"chip\":{},\"compute_capability\":[{major},{minor}],\"sm_count\":{},\"memory_bytes\":{},\
@@ -179,9 +177,9 @@ pub fn report_json(chip: &Chip, report: &Report) -> String {
         chip.sm_count,
         chip.memory_bytes,
         chip.l2_bytes,
-        launches.join(","),
-        moves.join(","),
-        profiles.iter().map(profile_json).collect::<Vec<_>>().join(",")
+        joined(launches.iter().map(launch_json)),
+        joined(moves.iter().map(move_json)),
+        joined(profiles.iter().map(profile_json))
     )
 }
 
@@ -189,31 +187,19 @@ pub fn report_json(chip: &Chip, report: &Report) -> String {
 pub fn fault_json(kind: &str, message: &str, report: Option<&FaultReport>) -> String {
     let mut json = format!("{{\"kind\":{},\"message\":{}", quote(kind), quote(message));
     if let Some(report) = report {
-        let _ = write!(
-            json,
-            ",\"kernel\":{},\"block\":{}",
-            quote(&report.kernel),
-            triple(report.block)
-        );
+        let (kernel, block) = (quote(&report.kernel), triple(report.block));
+        let _ = write!(json, ",\"kernel\":{kernel},\"block\":{block}");
         if let Some(thread) = report.thread {
             let _ = write!(json, ",\"thread\":{}", triple(thread));
         }
         if let (Some(address), Some(size)) = (report.address, report.size) {
             let _ = write!(json, ",\"address\":\"{address:#x}\",\"size\":{size}");
         }
-        let frames: Vec<String> = report
-            .frames
-            .iter()
-            .map(|frame| {
-                format!(
-                    "{{\"file\":{},\"line\":{},\"column\":{}}}",
-                    quote(&frame.file),
-                    frame.line,
-                    frame.column
-                )
-            })
-            .collect();
-        let _ = write!(json, ",\"frames\":[{}]", frames.join(","));
+        let frames = joined(report.frames.iter().map(|frame| {
+            let (file, line, column) = (quote(&frame.file), frame.line, frame.column);
+            format!("{{\"file\":{file},\"line\":{line},\"column\":{column}}}")
+        }));
+        let _ = write!(json, ",\"frames\":[{frames}]");
         if let Some(line) = report.ptx_line {
             let _ = write!(json, ",\"ptx_line\":{line}");
         }

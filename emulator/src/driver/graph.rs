@@ -4,7 +4,7 @@ use super::code::Code;
 use super::current::{on_stream, with_context, with_healthy};
 use super::graphs::{Node, ordered};
 use super::pointers::{Handle, Handles, HostFunction, Out, Target, call_host};
-use super::state::{DeviceWork, Driver, Work};
+use super::state::{Driver, Work};
 use std::ffi::{c_uint, c_ulonglong};
 use std::sync::Arc;
 
@@ -27,19 +27,25 @@ impl Driver {
         (stream, number): (Handle, u64),
         work: impl Fn(&mut Driver, u64) -> Result<(), Code> + Send + Sync + 'static,
     ) -> Result<(), Code> {
-        match self.graphs.captures.get(&stream) {
-            Some(&(graph, _)) => self.append(graph, Work::Device(Arc::new(work))),
-            None => {
-                self.check_legacy(stream)?;
-                self.perform(number, &work)
-            }
+        if !self.graphs.captures(stream) {
+            self.check_legacy(stream)?;
         }
+        self.perform((stream, number), &Work::Device(Arc::new(work)))
     }
 
-    /// Does work with the memory that the host shares.
-    fn perform(&mut self, number: u64, work: &DeviceWork) -> Result<(), Code> {
+    /// Does work with the memory that the host shares, or keeps it for a graph.
+    fn perform(&mut self, (stream, number): (Handle, u64), work: &Work) -> Result<(), Code> {
+        if let Some(&(graph, _)) = self.graphs.captures.get(&stream) {
+            return self.append(graph, work.clone());
+        }
         self.managed.give(&mut self.device.memory);
-        let outcome = work(self, number);
+        let outcome = match work {
+            Work::Device(work) => work(self, number),
+            &Work::Allocate { address, bytes } => {
+                self.device.memory.allocate_at(address, bytes).ok_or(Code::OUT_OF_MEMORY)
+            }
+            Work::Host(..) | Work::All(_) => Ok(()),
+        };
         self.device.end_move(number);
         self.order.work(number);
         self.managed.take(&self.device.memory);
@@ -272,23 +278,11 @@ extern "C" fn cuGraphLaunch(executable: Handle, stream: Handle) -> Code {
 /// Does work on a stream, without the driver's lock while a function of the host runs.
 fn run(stream: Handle, all: &[Work]) -> Result<(), Code> {
     all.iter().try_for_each(|work| match work {
-        Work::Device(work) => {
-            result(on_stream(stream, |driver, number| match driver.graphs.captures.get(&stream) {
-                Some(&(graph, _)) => driver.append(graph, Work::Device(Arc::clone(work))),
-                None => driver.perform(number, &**work),
-            }))
-        }
-        &Work::Allocate { address, bytes } => {
-            result(on_stream(stream, |driver, number| match driver.graphs.captures.get(&stream) {
-                Some(&(graph, _)) => driver.append(graph, work.clone()),
-                None => driver.perform(number, &move |driver, _| {
-                    let placed = driver.device.memory.allocate_at(address, bytes);
-                    placed.ok_or(Code::OUT_OF_MEMORY)
-                }),
-            }))
-        }
         Work::Host(function, argument) => launch_host(stream, *function, *argument),
         Work::All(inner) => run(stream, inner),
+        Work::Device(_) | Work::Allocate { .. } => {
+            result(on_stream(stream, |driver, number| driver.perform((stream, number), work)))
+        }
     })
 }
 

@@ -5,9 +5,10 @@
 
 use super::code::Code;
 use super::current::with_context;
-use super::fatbins::{Refusal, describe, fatbins, newest_ptx};
+use super::fatbins::{Refusal, fatbins};
 use super::linker::Linker;
 use super::machine_code;
+use super::module::{refuse, text_of_fatbins};
 use super::pointers::{Handle, JitNumbers, JitOptions, JitValues, Out, Source, Text};
 use super::state::Driver;
 use crate::ptx;
@@ -27,10 +28,11 @@ struct Input<'i> {
     name: &'i str,
 }
 
-/// A sentence about PTX that cannot be linked.
-fn invalid(error: &ptx::PtxError, name: &str) -> Refusal {
+/// Remembers that PTX cannot be linked.
+fn invalid(driver: &mut Driver, error: &ptx::PtxError, name: &str) -> Refusal {
     let of = if name.is_empty() { String::new() } else { format!(" of '{name}'") };
-    (Code::INVALID_PTX, format!("the PTX{of} cannot be linked: {error}"))
+    let why = format!("the PTX{of} cannot be linked: {error}");
+    refuse(driver, "invalid_ptx", (Code::INVALID_PTX, why))
 }
 
 impl Input<'_> {
@@ -53,28 +55,15 @@ impl Input<'_> {
         let text = String::from_utf8_lossy(&self.bytes[..end]).into_owned();
         match ptx::parse(&text) {
             Ok(_) => Ok(text),
-            Err(error) => Err(noted(driver, invalid(&error, self.name))),
+            Err(error) => Err(invalid(driver, &error, self.name)),
         }
     }
 
     fn newest_ptx(&self, driver: &mut Driver, name: &str) -> Result<String, Refusal> {
-        let source = Source::of(self.bytes);
-        let all = fatbins(source).map_err(|code| (code, String::new()))?.unwrap_or_default();
-        match newest_ptx(&all, driver.device.chip.target()) {
-            Ok(Some(text)) => Ok(text),
-            Ok(None) => {
-                machine_code::stand_in(driver, &format!("{name}{}", describe(&all)), source)
-            }
-            Err(refusal) => Err(noted(driver, refusal)),
-        }
+        let image = Source::of(self.bytes);
+        let all = fatbins(image).map_err(|code| (code, String::new()))?.unwrap_or_default();
+        text_of_fatbins(driver, &all, (name, image))
     }
-}
-
-/// The refusal, which the driver remembers.
-fn noted(driver: &mut Driver, (code, why): Refusal) -> Refusal {
-    let kind = if code == Code::INVALID_PTX { "invalid_ptx" } else { "unsupported_binary" };
-    driver.note(kind, &why);
-    (code, why)
 }
 
 fn linker(driver: &mut Driver, state: Handle) -> Result<&mut Linker, Code> {
@@ -151,7 +140,7 @@ extern "C" fn cuLinkComplete(state: Handle, cubin: Out<Source>, bytes: Out<usize
     with_context(|driver| {
         let completed = match linker(driver, state)?.complete() {
             Ok(output) => Ok(output.map(|output| (Source::of(output), output.len()))),
-            Err(error) => Err(noted(driver, invalid(&error, ""))),
+            Err(error) => Err(invalid(driver, &error, "")),
         };
         let (first, size) = logged(driver, state, completed)?.ok_or(Code::INVALID_VALUE)?;
         bytes.set_if_wanted(size);

@@ -36,7 +36,7 @@ fn load(driver: &mut Driver, module: Out<Handle>, text: &str) -> Result<(), Refu
 }
 
 /// Remembers why a module is refused.
-fn refuse(driver: &mut Driver, kind: &str, (code, why): Refusal) -> Refusal {
+pub fn refuse(driver: &mut Driver, kind: &str, (code, why): Refusal) -> Refusal {
     driver.note(kind, &why);
     (code, why)
 }
@@ -48,17 +48,22 @@ fn text_of<'t>(driver: &mut Driver, image: Source) -> Result<Cow<'t, str>, Refus
         return machine_code::stand_in(driver, "a cubin (GPU machine code)", image).map(Cow::Owned);
     }
     if let Some(fatbins) = fatbins(image).map_err(unexplained)? {
-        return text_of_fatbins(driver, &fatbins, image).map(Cow::Owned);
+        return text_of_fatbins(driver, &fatbins, ("", image)).map(Cow::Owned);
     }
     let text = image.text().get();
     text.map(Cow::Borrowed)
         .map_err(|code| refuse(driver, "invalid_ptx", (code, "the module is not text".to_owned())))
 }
 
-fn text_of_fatbins(driver: &mut Driver, all: &[&[u8]], image: Source) -> Result<String, Refusal> {
+/// The PTX of fatbins, or what stands in for it; `name` is how a refusal begins.
+pub fn text_of_fatbins(
+    driver: &mut Driver,
+    all: &[&[u8]],
+    (name, image): (&str, Source),
+) -> Result<String, Refusal> {
     match newest_ptx(all, driver.device.chip.target()) {
         Ok(Some(text)) => Ok(text),
-        Ok(None) => machine_code::stand_in(driver, &describe(all), image),
+        Ok(None) => machine_code::stand_in(driver, &format!("{name}{}", describe(all)), image),
         Err(refusal) => Err(refuse(driver, "unsupported_binary", refusal)),
     }
 }

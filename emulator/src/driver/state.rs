@@ -12,7 +12,7 @@ use crate::machine::fault::{FaultKind, panic_message};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// An event of the program.
@@ -113,6 +113,10 @@ pub struct Driver {
 pub const PRIMARY: Handle = Handle(0x1000);
 
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
+
+fn driver() -> MutexGuard<'static, Option<Driver>> {
+    DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// After the message of a fault at an address of pinned memory.
 const ONLY_PINNED: &str = "; it is pinned memory of the host, which the emulated device shares if it \
@@ -242,16 +246,12 @@ impl Driver {
 pub type Call<'a, T> = Box<dyn FnOnce(&mut T) -> Result<(), Code> + 'a>;
 
 fn locked(f: Call<'_, Option<Driver>>) -> Code {
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        let mut driver = DRIVER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        f(&mut driver)
-    }));
+    let outcome = catch_unwind(AssertUnwindSafe(|| f(&mut driver())));
     match outcome {
         Ok(result) => result.into(),
         Err(panic) => {
             let message = panic_message(&*panic);
-            let mut driver = DRIVER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            if let Some(driver) = driver.as_mut() {
+            if let Some(driver) = driver().as_mut() {
                 driver.note(FaultKind::Internal.word(), &message);
                 driver.sticky = Some(Code::UNKNOWN);
             }
@@ -300,11 +300,10 @@ pub fn unsupported(function: &'static str) -> Code {
 
 /// Whether `cuInit` was called.
 pub fn is_initialised() -> bool {
-    DRIVER.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    driver().is_some()
 }
 
 /// Whatever the driver says about its past, initialised or not.
 pub fn peek<T>(f: impl FnOnce(&mut Driver) -> Option<T>) -> Option<T> {
-    let mut driver = DRIVER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    driver.as_mut().and_then(f)
+    driver().as_mut().and_then(f)
 }

@@ -3,7 +3,7 @@
 use super::builder::{Builder, Lowered};
 use super::half;
 use super::inst::*;
-use super::memory::{SCOPES, space_of};
+use super::memory::{atomic_operands, atomic_order};
 use super::modifiers::{Modifiers, unsupported};
 use crate::ptx::ast::{Instruction, Operand, Type};
 
@@ -11,10 +11,7 @@ impl<'a> Builder<'_, 'a> {
     /// `atom.global.v2.f32.add d, [a], b`, `atom.cas.b128 d, [a], b, c`
     pub(super) fn atomic_vector(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::new(i);
-        let order = words.take_one(&["relaxed", "acquire", "release", "acq_rel"]);
-        let orders = order.is_some_and(|word| word != "relaxed");
-        let order = GridOrder::from_modifiers(order, words.take_one(SCOPES));
-        let space = space_of(words.take_one(&["global", "shared", "shared::cta"]));
+        let (order, orders, space) = atomic_order(&mut words);
         let given = words.without_policy(i);
         let (op, ty, count) = if words.take("b128") {
             (wide_op(&mut words), Scalar::U64, 2)
@@ -25,26 +22,15 @@ impl<'a> Builder<'_, 'a> {
         };
         words.done(i)?;
         let op = op.ok_or_else(|| unsupported(i))?;
-        let is_red = i.opcode == "red";
         let parts = usize::from(count);
         if parts < 2
-            || (is_red && ty == Scalar::U64)
+            || (i.opcode == "red" && ty == Scalar::U64)
             || space == Space::Shared && op != AtomicOp::CompareSwap && ty != Scalar::U64
         {
             return Err(unsupported(i));
         }
-        let none = [self.sink(); 4];
-        let (mut d, mut b, mut c) = (none, none, none);
-        let (result, rest) = match given {
-            rest if is_red => (None, rest),
-            [d, rest @ ..] => (Some(d), rest),
-            [] => return Err(unsupported(i)),
-        };
-        let (address, given_b, given_c) = match (rest, op) {
-            ([address, b, c], AtomicOp::CompareSwap) => (address, b, Some(c)),
-            ([address, b], op) if op != AtomicOp::CompareSwap => (address, b, None),
-            _ => return Err(unsupported(i)),
-        };
+        let [mut d, mut b, mut c] = [[self.sink(); 4]; 3];
+        let (result, [address, given_b], given_c) = atomic_operands(i, given, op)?;
         if let Some(result) = result {
             self.vector(i, result, ty, &mut d[..parts])?;
         }
@@ -52,22 +38,12 @@ impl<'a> Builder<'_, 'a> {
         if let Some(given_c) = given_c {
             self.vector(i, given_c, ty, &mut c[..parts])?;
         }
-        let (base, wide, offset) = self.address(address, i.line)?;
-        let address = Address { space, wide, base, offset };
+        let address = self.access_place(i, address, space)?;
         let result_used = result.is_some_and(|result| *result != Operand::Sink);
-        Ok(Op::AtomicVector(AtomicVector {
-            address,
-            op,
-            ty,
-            count,
-            result_used,
-            informs: false,
-            orders,
-            order,
-            d,
-            b,
-            c,
-        }))
+        let informs = false;
+        let op =
+            AtomicVector { address, op, ty, count, result_used, informs, orders, order, d, b, c };
+        Ok(Op::AtomicVector(op))
     }
 
     /// The registers of a vector, or of 128 bits.

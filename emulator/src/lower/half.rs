@@ -35,14 +35,6 @@ fn byte_format(word: &str) -> Option<ByteFormat> {
     })
 }
 
-/// Which dot-words an operation on halves takes.
-struct HalfModifiers {
-    rounding: bool,
-    flush: bool,
-    saturate: bool,
-    relu: bool,
-}
-
 impl<'a> Builder<'_, 'a> {
     /// Lowers arithmetic on halves and conversions of pairs; `None` for anything else.
     pub(super) fn half_group(&mut self, i: &Instruction<'a>) -> Option<Lowered<Op>> {
@@ -222,27 +214,21 @@ fn check_words(
     finish: HalfFinish,
 ) -> Lowered<()> {
     let is_f16 = format == HalfFormat::F16;
+    // `.rn`, `.ftz`, `.sat` and `.relu`.
     let allowed = match op {
-        HalfOp::Add | HalfOp::Sub | HalfOp::Mul => {
-            HalfModifiers { rounding: true, flush: is_f16, saturate: is_f16, relu: false }
-        }
-        HalfOp::Fma => {
-            let saturate = is_f16 && !finish.relu;
-            HalfModifiers { rounding: true, flush: is_f16, saturate, relu: true }
-        }
+        HalfOp::Add | HalfOp::Sub | HalfOp::Mul => [true, is_f16, is_f16, false],
+        HalfOp::Fma => [true, is_f16, is_f16 && !finish.relu, true],
         HalfOp::Neg | HalfOp::Abs | HalfOp::Min { .. } | HalfOp::Max { .. } => {
-            HalfModifiers { rounding: false, flush: is_f16, saturate: false, relu: false }
+            [false, is_f16, false, false]
         }
         // Those of bf16 flush, and those of f16 do not.
         HalfOp::Ex2 if finish.flush == is_f16 => return Err(unsupported(i)),
-        HalfOp::Ex2 => HalfModifiers { rounding: false, flush: true, saturate: false, relu: false },
-        HalfOp::Tanh => {
-            HalfModifiers { rounding: false, flush: false, saturate: false, relu: false }
-        }
+        HalfOp::Ex2 => [false, true, false, false],
+        HalfOp::Tanh => [false; 4],
     };
-    let too_many = rounded && !allowed.rounding
-        || finish.flush && !allowed.flush
-        || finish.saturate && !allowed.saturate
-        || finish.relu && !allowed.relu;
-    if too_many { Err(unsupported(i)) } else { Ok(()) }
+    let given = [rounded, finish.flush, finish.saturate, finish.relu];
+    if given.into_iter().zip(allowed).any(|(given, allowed)| given && !allowed) {
+        return Err(unsupported(i));
+    }
+    Ok(())
 }

@@ -113,8 +113,7 @@ impl<'a> Builder<'_, 'a> {
         {
             return Ok(op);
         }
-        let (base, wide, offset) = self.address(address, i.line)?;
-        let address = Address { space, wide, base, offset };
+        let address = self.access_place(i, address, space)?;
         if is_store && matches!(space, Space::Const | Space::Param) {
             return Err(unsupported(i));
         }
@@ -216,10 +215,7 @@ impl<'a> Builder<'_, 'a> {
     /// `atom red`
     fn atomic(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::new(i);
-        let order = words.take_one(&["relaxed", "acquire", "release", "acq_rel"]);
-        let orders = order.is_some_and(|word| word != "relaxed");
-        let order = GridOrder::from_modifiers(order, words.take_one(SCOPES));
-        let space = space_of(words.take_one(&["global", "shared", "shared::cta"]));
+        let (order, orders, space) = atomic_order(&mut words);
         let given = words.without_policy(i);
         let half = i.modifiers.iter().find_map(|word| half::format(word));
         let noftz = words.take("noftz");
@@ -233,24 +229,40 @@ impl<'a> Builder<'_, 'a> {
         };
         let cell = atomic_cell(op, cell).ok_or_else(|| unsupported(i))?;
         let file = if cell.is_wide() { File::R64 } else { File::R32 };
-        let is_red = i.opcode == "red";
-        let (d, rest) = match given {
-            rest if is_red => (self.sink(), rest),
-            [d, rest @ ..] => (self.destination(d, file, i.line)?, rest),
-            [] => return Err(unsupported(i)),
-        };
-        let (address, b, c) = match (rest, op) {
-            ([address, b, c], AtomicOp::CompareSwap) => (address, b, Some(c)),
-            ([address, b], op) if op != AtomicOp::CompareSwap => (address, b, None),
-            _ => return Err(unsupported(i)),
-        };
+        let (d, [address, b], c) = atomic_operands(i, given, op)?;
+        let d = d.map_or(Ok(self.sink()), |d| self.destination(d, file, i.line))?;
         let b = self.source(b, ty, i.line)?;
         let c = c.map_or(Ok(b), |c| self.source(c, ty, i.line))?;
-        let (base, wide, offset) = self.address(address, i.line)?;
-        let address = Address { space, wide, base, offset };
+        let address = self.access_place(i, address, space)?;
         // Whether and how the old value is used is settled when the whole kernel is known.
         let (ty, result_used, informs) = (cell, d != self.sink(), false);
         Ok(Op::Atomic(Atomic { address, op, ty, result_used, informs, orders, order, d, b, c }))
+    }
+}
+
+/// How an atomic orders other accesses of the grid, whether it does, and its space.
+pub(super) fn atomic_order(words: &mut Modifiers<'_>) -> (GridOrder, bool, Space) {
+    let order = words.take_one(&["relaxed", "acquire", "release", "acq_rel"]);
+    let orders = order.is_some_and(|word| word != "relaxed");
+    let order = GridOrder::from_modifiers(order, words.take_one(SCOPES));
+    (order, orders, space_of(words.take_one(&["global", "shared", "shared::cta"])))
+}
+
+/// The operands of an atomic: its result, the address, the operand, and what `cas` stores.
+pub(super) fn atomic_operands<'i, 'a>(
+    i: &Instruction<'a>,
+    given: &'i [Operand<'a>],
+    op: AtomicOp,
+) -> Lowered<(Option<&'i Operand<'a>>, [&'i Operand<'a>; 2], Option<&'i Operand<'a>>)> {
+    let (d, rest) = match given {
+        rest if i.opcode == "red" => (None, rest),
+        [d, rest @ ..] => (Some(d), rest),
+        [] => return Err(unsupported(i)),
+    };
+    match (rest, op == AtomicOp::CompareSwap) {
+        ([address, b, c], true) => Ok((d, [address, b], Some(c))),
+        ([address, b], false) => Ok((d, [address, b], None)),
+        _ => Err(unsupported(i)),
     }
 }
 

@@ -5,6 +5,7 @@
 //! grows upwards after the other local memory. Lanes that call several functions through one
 //! instruction go there in groups, and meet after the call.
 
+use super::access_log::lanes_of;
 use super::activation::{Activation, Entry};
 use super::context::Context;
 use super::fault::{Fault, FaultKind, Outcome};
@@ -12,10 +13,6 @@ use super::lanes::Lanes64;
 use super::undefined::Taint;
 use crate::lower::inst::{ControlOp, File, Slot};
 use crate::lower::program::{Call, Callee};
-
-fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
-    (0..32).filter(move |lane| mask & (1 << lane) != 0)
-}
 
 /// A value of each lane, and the lanes in which it is undefined.
 struct Word {
@@ -163,11 +160,8 @@ fn enter(cx: &mut Context<'_>, (callee, call): (u32, u32), on: u32) -> Result<En
         let bytes = u64::from(callee.stack_bytes);
         let Some(frames) = grow(cx, bytes, callee.stack_align, on) else {
             let (name, depth) = (&callee.name, cx.warp.depth());
-            return Err(overflow(
-                cx,
-                &format!("'{name}' is called at a depth of {depth} calls"),
-                on,
-            ));
+            let what = format!("'{name}' is called at a depth of {depth} calls");
+            return Err(overflow(cx, &what, on));
         };
         for address in &callee.frame_addresses {
             let values = frames.map(|frame| u64::from(frame).wrapping_add_signed(address.offset));
