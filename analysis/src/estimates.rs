@@ -17,7 +17,7 @@ const COVERAGE: f64 = 0.9;
 
 /// The interval of a duration, in nanoseconds.
 pub(crate) fn interval(of: &Estimate) -> Interval {
-    Interval { low: of.low_ns, high: of.high_ns, level: COVERAGE }
+    Interval { low: of.low_ns.0, high: of.high_ns.0, level: COVERAGE }
 }
 
 /// Why both cannot be compared, if different models made them.
@@ -39,7 +39,7 @@ pub(crate) fn different_models(baseline: &Estimate, run: &Estimate) -> Option<St
 pub(crate) fn grown_limit(baseline: &Estimate, run: &Estimate) -> Option<String> {
     let time = |of: &Estimate, limit: Limit| {
         let share = of.limits.iter().find(|known| known.limit == limit);
-        of.duration_ns * share.map_or(0.0, |known| known.share)
+        of.duration_ns.0 * share.map_or(0.0, |known| known.share)
     };
     let grown =
         run.limits.iter().map(|of| (of.limit, time(run, of.limit) - time(baseline, of.limit)));
@@ -51,15 +51,16 @@ pub(crate) fn grown_limit(baseline: &Estimate, run: &Estimate) -> Option<String>
 #[cfg(test)]
 mod tests {
     use gpuprof_model::estimate::LimitShare;
+    use gpuprof_model::units::Nanoseconds;
 
     use super::*;
 
     fn estimate(duration_ns: f64, limits: &[(Limit, f64)]) -> Estimate {
         let share = |&(limit, share): &(Limit, f64)| LimitShare { limit, share };
         Estimate {
-            duration_ns,
-            low_ns: 0.5 * duration_ns,
-            high_ns: 2.0 * duration_ns,
+            duration_ns: Nanoseconds(duration_ns),
+            low_ns: Nanoseconds(0.5 * duration_ns),
+            high_ns: Nanoseconds(2.0 * duration_ns),
             limits: limits.iter().map(share).collect(),
             model: 1,
             chip: "H200".into(),

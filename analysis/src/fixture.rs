@@ -19,6 +19,7 @@ use gpuprof_model::run::{
 };
 use gpuprof_model::series::SeriesId;
 use gpuprof_model::threshold::Threshold;
+use gpuprof_model::units::{BytesPerSecond, Nanoseconds};
 use gpuprof_model::verdict::Judgement;
 
 use crate::gate::budget::Budget;
@@ -130,7 +131,7 @@ pub fn h200() -> DeviceRecord {
         compute_capability: (9, 0),
         sm_count: 132,
         l2_bytes: 60 << 20,
-        dram_peak_bytes_per_second: Some(4.8e12),
+        dram_peak_bytes_per_second: Some(BytesPerSecond(4.8e12)),
         driver_version: 13000,
         emulated: false,
         virtual_gpu: None,
@@ -147,7 +148,7 @@ pub fn h200_links() -> DeviceLinks {
         version: Some("4.0".to_owned()),
         to: LinkEnd::Switch,
         address: None,
-        bytes_per_second: Some(26.562e9),
+        bytes_per_second: Some(BytesPerSecond(26.562e9)),
         can,
     };
     let uuid = "GPU-66666666-7777-8888-9999-000000000000".to_owned();
@@ -216,7 +217,7 @@ pub fn gpu_pass(block: u64, n: u64, samples_ns: &[f64]) -> PassResult {
         }),
         declared_bytes: Some(12 * n),
         declared_flops: Some(2 * n),
-        copy_bandwidth: Some(4.0e12),
+        copy_bandwidth: Some(BytesPerSecond(4.0e12)),
         ..PassResult::default()
     }
 }
@@ -269,9 +270,9 @@ pub fn emulated_pass(block: u64, n: u64) -> PassResult {
 pub fn estimated(block: u64, n: u64, duration_ns: f64) -> ConfigurationResult {
     let share = |limit, share| LimitShare { limit, share };
     let estimate = Estimate {
-        duration_ns,
-        low_ns: 0.5 * duration_ns,
-        high_ns: 2.0 * duration_ns,
+        duration_ns: Nanoseconds(duration_ns),
+        low_ns: Nanoseconds(0.5 * duration_ns),
+        high_ns: Nanoseconds(2.0 * duration_ns),
         limits: vec![share(Limit::Dram, 0.875), share(Limit::Latency, 0.25)],
         model: 1,
         chip: "H200".into(),

@@ -3,6 +3,7 @@
 //! Input: the driver's report. Output: one estimate for all launches of a range. An estimate is no
 //! measurement: it has an interval, and the version of the model that made it.
 
+use crate::units::Nanoseconds;
 use serde::{Deserialize, Serialize};
 
 crate::words! {
@@ -49,12 +50,12 @@ pub struct LimitShare {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Nanoseconds.
-    pub duration_ns: f64,
+    pub duration_ns: Nanoseconds,
     /// The lower end of the interval in which a measured duration lies in 90 % of kernels, in
     /// nanoseconds.
-    pub low_ns: f64,
+    pub low_ns: Nanoseconds,
     /// Its upper end, in nanoseconds.
-    pub high_ns: f64,
+    pub high_ns: Nanoseconds,
     /// The limits of the duration, the largest share first.
     pub limits: Vec<LimitShare>,
     /// The version of the model: durations of different versions are not compared.
@@ -111,13 +112,13 @@ impl Estimate {
         let duration_ns = self.duration_ns + next.duration_ns;
         let of = |estimate: &Self, limit: Limit| -> f64 {
             let found = estimate.limits.iter().find(|share| share.limit == limit);
-            found.map_or(0.0, |found| found.share * estimate.duration_ns)
+            found.map_or(0.0, |found| found.share * estimate.duration_ns.0)
         };
         let mut limits: Vec<Limit> =
             self.limits.iter().chain(&next.limits).map(|share| share.limit).collect();
         limits.sort_unstable();
         limits.dedup();
-        let share = |limit| (of(&self, limit) + of(&next, limit)) / duration_ns;
+        let share = |limit| (of(&self, limit) + of(&next, limit)) / duration_ns.0;
         let mut limits: Vec<LimitShare> =
             limits.into_iter().map(|limit| LimitShare { limit, share: share(limit) }).collect();
         limits.sort_by(|one, other| other.share.total_cmp(&one.share));
@@ -138,9 +139,9 @@ mod tests {
     fn estimate(duration_ns: f64, limits: &[(Limit, f64)]) -> Estimate {
         let limits = limits.iter().map(|&(limit, share)| LimitShare { limit, share });
         Estimate {
-            duration_ns,
-            low_ns: duration_ns / 2.0,
-            high_ns: duration_ns * 2.0,
+            duration_ns: Nanoseconds(duration_ns),
+            low_ns: Nanoseconds(duration_ns / 2.0),
+            high_ns: Nanoseconds(duration_ns * 2.0),
             limits: limits.collect(),
             model: 1,
             chip: "H200".to_owned(),
@@ -155,7 +156,10 @@ mod tests {
         let long = estimate(3000.0, &[(Limit::Dram, 0.8), (Limit::Launch, 0.2)]);
         let short = estimate(1000.0, &[(Limit::Launch, 0.9), (Limit::Latency, 0.1)]);
         let both = long.join(short);
-        assert_eq!((both.duration_ns, both.low_ns, both.high_ns), (4000.0, 2000.0, 8000.0));
+        assert_eq!(
+            [both.duration_ns, both.low_ns, both.high_ns].map(|time| time.0),
+            [4000.0, 2000.0, 8000.0]
+        );
         let shares: Vec<(Limit, f64)> =
             both.limits.iter().map(|share| (share.limit, share.share)).collect();
         let expected = [(Limit::Dram, 0.6), (Limit::Launch, 0.375), (Limit::Latency, 0.025)];

@@ -50,6 +50,7 @@ pub mod text;
 pub mod threshold;
 pub mod timeline;
 pub mod unified_memory;
+pub mod units;
 pub mod verdict;
 pub mod verdict_document;
 pub mod words;

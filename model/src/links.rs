@@ -3,6 +3,7 @@
 //! Input: the reports of NVML and the driver. Output: facts of the run document, which the metrics
 //! `nvlink__…`, `device__pcie_…` and others and a note of the report are made of.
 
+use crate::units::BytesPerSecond;
 use serde::{Deserialize, Serialize};
 
 /// How a device is linked.
@@ -50,7 +51,7 @@ pub struct NvLinks {
     pub address: Option<String>,
     /// The bytes a second of each link, in one direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes_per_second: Option<f64>,
+    pub bytes_per_second: Option<BytesPerSecond>,
     /// Their capabilities.
     pub can: LinkCapabilities,
 }

@@ -20,6 +20,7 @@ use crate::over_time::CountersOverTime;
 use crate::parts::Part;
 use crate::timeline::Timeline;
 use crate::unified_memory::UnifiedMemory;
+use crate::units::{BytesPerSecond, Nanoseconds};
 pub use machine::{
     MachineCounts, MachineFunction, MachineInstruction, MachineModule, SourceCollection,
 };
@@ -116,7 +117,7 @@ pub struct Timing {
     /// Launches before the first sample.
     pub warmup_launches: u32,
     /// How long the warm-up took, in nanoseconds.
-    pub warmup_ns: f64,
+    pub warmup_ns: Nanoseconds,
     /// Whether duration and clock had become steady when the warm-up ended.
     pub warmup_steady: bool,
     /// Whether the relative standard error of the median fell under its target.
@@ -290,7 +291,7 @@ pub struct DeviceRecord {
     /// L2 cache, in bytes.
     pub l2_bytes: u64,
     /// Peak DRAM bandwidth from memory clock and bus width, in bytes a second, if they are known.
-    pub dram_peak_bytes_per_second: Option<f64>,
+    pub dram_peak_bytes_per_second: Option<BytesPerSecond>,
     /// The driver's version, such as 13000.
     pub driver_version: u32,
     /// Whether this is the emulated driver.
@@ -376,14 +377,14 @@ pub struct PassResult {
     /// Floating-point operations the annotation says the kernel must do.
     pub declared_flops: Option<u64>,
     /// Copy bandwidth measured in this process, read plus written bytes a second.
-    pub copy_bandwidth: Option<f64>,
+    pub copy_bandwidth: Option<BytesPerSecond>,
     /// The energy of a launch, measured by a process that follows this pass; none if it was not
     /// requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
     /// Nanoseconds of the set-up that the process made once for the series; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub setup_ns: Option<f64>,
+    pub setup_ns: Option<Nanoseconds>,
     /// Whether `verify` ran and agreed.
     pub verified: bool,
     /// The largest error that `verify` found, in units of the tolerance; none if nothing was
@@ -420,7 +421,7 @@ pub enum Energy {
         /// How many launches between two updates of the counter that is the mean of.
         launches: u64,
         /// How long they took, in nanoseconds.
-        took_ns: f64,
+        took_ns: Nanoseconds,
     },
     /// Why it is not known.
     Unavailable(String),

@@ -21,6 +21,7 @@ use crate::nvtx::NvtxPattern;
 use crate::over_time::SampledCounter;
 use crate::series::{Listed, SeriesId};
 use crate::space::Space;
+use crate::units::Nanoseconds;
 
 /// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
 pub const VERSION: u32 = 10;
@@ -348,12 +349,12 @@ pub struct Sampling {
     pub min_samples: u32,
     /// Take at most this many samples.
     pub max_samples: u32,
-    /// Sample for at most this long, in nanoseconds.
-    pub max_time_ns: f64,
-    /// Warm up for at least this long, in nanoseconds.
-    pub min_warmup_ns: f64,
-    /// Warm up for at most this long, in nanoseconds.
-    pub max_warmup_ns: f64,
+    /// Sample for at most this long.
+    pub max_time_ns: Nanoseconds,
+    /// Warm up for at least this long.
+    pub min_warmup_ns: Nanoseconds,
+    /// Warm up for at most this long.
+    pub max_warmup_ns: Nanoseconds,
     /// Measure the device's copy bandwidth in the same process.
     pub copy_bandwidth: bool,
     /// NVML's library, if one was named.
@@ -368,9 +369,9 @@ impl Default for Sampling {
             relative_standard_error: 0.005,
             min_samples: 20,
             max_samples: 2000,
-            max_time_ns: 2e9,
-            min_warmup_ns: 5e7,
-            max_warmup_ns: 1e9,
+            max_time_ns: Nanoseconds(2e9),
+            min_warmup_ns: Nanoseconds(5e7),
+            max_warmup_ns: Nanoseconds(1e9),
             copy_bandwidth: true,
             nvml: None,
         }
@@ -383,9 +384,9 @@ impl Sampling {
         Self {
             min_samples: 5,
             max_samples: 20,
-            max_time_ns: 1e8,
-            min_warmup_ns: 5e6,
-            max_warmup_ns: 1e8,
+            max_time_ns: Nanoseconds(1e8),
+            min_warmup_ns: Nanoseconds(5e6),
+            max_warmup_ns: Nanoseconds(1e8),
             ..Self::default()
         }
     }

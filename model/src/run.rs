@@ -38,6 +38,7 @@ use crate::parts::PartResult;
 use crate::protocol::{CounterRange, Replay};
 use crate::series::SeriesId;
 use crate::timeline::Timeline;
+use crate::units::Nanoseconds;
 use crate::verdict::{Judgement, NotApplicable, Weight};
 use crate::words::word_or_default;
 
@@ -488,7 +489,7 @@ pub struct ConfigurationResult {
     /// documents.
     pub inputs: Option<u32>,
     /// Nanoseconds of the longest set-up that a process made for the series; none without one.
-    pub setup_ns: Option<f64>,
+    pub setup_ns: Option<Nanoseconds>,
     /// Whether `verify` ran and agreed.
     pub verified: bool,
     /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;

@@ -4,6 +4,7 @@
 //! with its stream, and on a GPU with its times; and the calls of the driver and of CUDA's runtime
 //! that queued them. Also the idle times of the device, and the work that overlapped.
 
+use crate::units::Nanoseconds;
 use serde::{Deserialize, Serialize};
 
 /// The most pieces of work, and the most calls, that a timeline keeps.
@@ -59,9 +60,9 @@ pub struct Work {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EstimatedDuration {
     /// Its lower end.
-    pub low_ns: f64,
+    pub low_ns: Nanoseconds,
     /// Its upper end.
-    pub high_ns: f64,
+    pub high_ns: Nanoseconds,
 }
 
 /// The kinds of work.

@@ -1,7 +1,7 @@
 //! NVRTC, opened by path at run time.
 //!
-//! Input: the library's file and a [`ProgramSource`]. Output: the compiler's log, and on success PTX and
-//! the name of each expression in it.
+//! Input: the library's file and a [`ProgramSource`]. Output: the compiler's log, and on success
+//! PTX and the name of each expression in it.
 //!
 //! Invariants:
 //! * The library stays open as long as the process lives: it has its own threads and state.

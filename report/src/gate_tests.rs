@@ -15,6 +15,7 @@ use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::outcome::{Gate, RunOutcome};
 use gpuprof_analysis::gate::run::rejudge;
 use gpuprof_model::ExitCode;
+use gpuprof_model::units::Nanoseconds;
 
 /// `run` compared with `baseline` by the conditions.
 fn compared(baseline: Run, run: Run, conditions: &[&str]) -> Run {
@@ -254,7 +255,7 @@ fn a_noisy_value_is_told_with_its_interval_and_an_exact_one_without() {
 fn junit_has_the_time_of_warm_up_and_samples() {
     let mut run = gpu_run();
     for timing in run.series[0].configurations.iter_mut().flat_map(|row| &mut row.timings) {
-        (timing.warmup_ns, timing.samples_ns) = (2e9, vec![0.25e9; 2]);
+        (timing.warmup_ns, timing.samples_ns) = (Nanoseconds(2e9), vec![0.25e9; 2]);
     }
     let junit = written(&Junit::default(), &run);
     let rows = run.series[0].configurations.len();

@@ -214,7 +214,7 @@ fn flaky(row: &ConfigurationResult) -> TestCaseStatus {
 
 /// How long a configuration was timed, in all of its processes.
 fn timed(row: &ConfigurationResult) -> Option<Duration> {
-    let of = |timing: &Timing| timing.warmup_ns + timing.samples_ns.iter().sum::<f64>();
+    let of = |timing: &Timing| timing.warmup_ns.0 + timing.samples_ns.iter().sum::<f64>();
     let nanoseconds: f64 = row.timings.iter().map(of).sum();
     Duration::try_from_secs_f64(nanoseconds / 1e9).ok().filter(|time| !time.is_zero())
 }

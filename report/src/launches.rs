@@ -167,7 +167,7 @@ fn named(whole: &ConfigurationResult, metrics: &[String], room: Room) -> Option<
     let rows: Vec<Row<'_>> = rows.collect();
     let mut axes = vec![Column::plain("range", false, rows.iter().map(|row| row.first.clone()))];
     // Ranges may lie in each other: they are parts of the whole, and not of their sum.
-    let whole_time = whole.estimate.as_ref().map(|estimate| estimate.duration_ns);
+    let whole_time = whole.estimate.as_ref().map(|estimate| estimate.duration_ns.0);
     let times: Vec<Option<f64>> = rows.iter().map(estimated).collect();
     let all = whole_time.filter(|_| times.iter().any(Option::is_some));
     axes.extend(all.map(|all| shares(&times, all)));
@@ -204,7 +204,7 @@ fn measured(row: &Row<'_>) -> Option<f64> {
 
 /// The estimated time of a row.
 fn estimated(row: &Row<'_>) -> Option<f64> {
-    Some(row.part?.estimate.as_ref()?.duration_ns)
+    Some(row.part?.estimate.as_ref()?.duration_ns.0)
 }
 
 /// The first finished configuration of several launches.

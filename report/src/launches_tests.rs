@@ -4,6 +4,7 @@ use gpuprof_analysis::view::View;
 use gpuprof_model::estimate::Estimate;
 use gpuprof_model::measurement::LaunchRecord;
 use gpuprof_model::parts::{Part, PartResult};
+use gpuprof_model::units::Nanoseconds;
 use insta::assert_snapshot;
 
 use super::launches::{Range, Room};
@@ -185,9 +186,9 @@ fn estimated_times_of_kernels_are_shares() {
     let mut run = counted();
     for (part, duration_ns) in run.series[0].configurations[0].parts.iter_mut().zip([3e3, 1e3]) {
         part.estimate = Some(Estimate {
-            duration_ns,
-            low_ns: duration_ns / 2.0,
-            high_ns: duration_ns * 2.0,
+            duration_ns: Nanoseconds(duration_ns),
+            low_ns: Nanoseconds(duration_ns / 2.0),
+            high_ns: Nanoseconds(duration_ns * 2.0),
             limits: Vec::new(),
             model: 2,
             chip: "H200".to_owned(),

@@ -3,7 +3,7 @@
 //! Input: the links of a device. Output: one sentence.
 
 use gpuprof_model::links::{DeviceLinks, LinkEnd, NvLinks, PcieLink, Peer};
-use gpuprof_model::quantity::{Quantity, Unit};
+use gpuprof_model::quantity::Quantity;
 
 /// `18 NVLinks 4.0 to a switch, each 26.56 GB/s in a direction; PCIe 5 x16; access to the memory of
 /// device 1: yes`.
@@ -38,8 +38,8 @@ fn some_nvlinks(links: &NvLinks) -> String {
         (LinkEnd::Cpu, _) => " to the processor".to_owned(),
         (LinkEnd::Unknown, _) => String::new(),
     };
-    let rate = bytes_per_second
-        .map(|rate| format!(", each {} in a direction", Quantity::new(rate, Unit::BytesPerSecond)));
+    let rate =
+        bytes_per_second.map(|rate| format!(", each {} in a direction", Quantity::from(rate)));
     format!("{count} NVLink{plural}{version}{to}{}", rate.unwrap_or_default())
 }
 

@@ -148,10 +148,11 @@ pub(super) fn describe(row: &ConfigurationResult, work: &Work) -> String {
 }
 
 fn estimate(estimate: Option<EstimatedDuration>) -> String {
-    let text = |nanoseconds: f64| Quantity::new(nanoseconds, Unit::Nanoseconds);
     estimate.map_or_else(
         || NO_VALUE.to_owned(),
-        |EstimatedDuration { low_ns, high_ns }| format!("{}–{}", text(low_ns), text(high_ns)),
+        |EstimatedDuration { low_ns, high_ns }| {
+            format!("{}–{}", Quantity::from(low_ns), Quantity::from(high_ns))
+        },
     )
 }
 

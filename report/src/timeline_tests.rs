@@ -6,6 +6,7 @@ use gpuprof_model::run::Run;
 use gpuprof_model::timeline::{
     ApiCall, EstimatedDuration, Memory, TimeSpan, Timeline, Work, WorkKind,
 };
+use gpuprof_model::units::Nanoseconds;
 use insta::assert_snapshot;
 
 use super::tests::{emulator_run, written};
@@ -117,7 +118,8 @@ fn the_work_of_the_emulated_driver_has_its_order_and_estimates() {
     let timeline = run.series[0].configurations[0].timeline.as_mut().unwrap();
     timeline.calls.clear();
     timeline.work.iter_mut().for_each(|work| work.time = None);
-    timeline.work[1].estimate = Some(EstimatedDuration { low_ns: 2e3, high_ns: 4.5e3 });
+    timeline.work[1].estimate =
+        Some(EstimatedDuration { low_ns: Nanoseconds(2e3), high_ns: Nanoseconds(4.5e3) });
     assert_snapshot!(from(&verbose(&run), "timeline of", 5), @"
     timeline of block=64,n=1048576: 3 pieces of work in order, without measured times
     ≈ time stream work

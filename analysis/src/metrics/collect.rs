@@ -17,6 +17,7 @@ use gpuprof_model::metric::{
 };
 use gpuprof_model::parts::{Part, PartResult};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Metrics, ProcessValue, Status};
+use gpuprof_model::units::Nanoseconds;
 
 use crate::metrics::derive::DerivedMetric;
 use crate::metrics::pass_value;
@@ -87,7 +88,7 @@ pub fn finished(
             over_time: None,
             buffer_bytes: first.buffer_bytes,
             inputs: passes.iter().find_map(|pass| pass.inputs),
-            setup_ns: passes.iter().filter_map(|pass| pass.setup_ns).reduce(f64::max),
+            setup_ns: passes.iter().filter_map(|pass| pass.setup_ns).reduce(Nanoseconds::max),
             verified: passes.iter().any(|pass| pass.verified),
             largest_error: passes.iter().filter_map(|pass| pass.largest_error).reduce(f64::max),
             verification: passes.iter().find_map(|pass| pass.verification.clone()),

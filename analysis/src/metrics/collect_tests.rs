@@ -3,6 +3,7 @@ use gpuprof_model::metric::{Class, Definition, Direction};
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{MetricResult, Status};
 use gpuprof_model::threshold::Threshold;
+use gpuprof_model::units::{BytesPerSecond, Nanoseconds};
 use gpuprof_model::verdict::Verdict;
 
 use super::*;
@@ -61,8 +62,10 @@ fn throughput_agrees_with_the_duration_shown_and_has_statistics_of_its_own() {
 
 #[test]
 fn the_share_of_the_copy_bandwidth_is_taken_within_each_process() {
-    let with_copy =
-        |duration, copy| PassResult { copy_bandwidth: Some(copy), ..gpu_pass(64, N, &[duration]) };
+    let with_copy = |duration, copy| PassResult {
+        copy_bandwidth: Some(BytesPerSecond(copy)),
+        ..gpu_pass(64, N, &[duration])
+    };
     let bytes = 12.0 * 1_048_576.0;
     // The second process is twice as slow in everything: within a process nothing changes.
     let passes = [with_copy(bytes, 2e9), with_copy(2.0 * bytes, 1e9), with_copy(4.0 * bytes, 5e8)];
@@ -77,7 +80,8 @@ fn the_share_of_the_copy_bandwidth_is_taken_within_each_process() {
 #[test]
 fn energy_is_that_of_the_middle_process_and_known_to_the_worst_resolution() {
     let pass = |joules, resolution| {
-        let energy = Energy::Measured { joules, resolution, launches: 10, took_ns: 1e9 };
+        let energy =
+            Energy::Measured { joules, resolution, launches: 10, took_ns: Nanoseconds(1e9) };
         PassResult { energy: Some(energy), ..gpu_pass(64, N, &[5.0]) }
     };
     let mut passes = vec![pass(0.25, 0.001), pass(0.75, 0.004), pass(0.5, 0.002)];

@@ -58,7 +58,7 @@ fn some_active(links: &DeviceLinks) -> Result<(), String> {
 
 /// The bytes a second of all active NVLinks in one direction.
 fn bandwidth(links: &DeviceLinks) -> Option<f64> {
-    links.nvlinks.iter().map(|of| Some(f64::from(of.count) * of.bytes_per_second?)).sum()
+    links.nvlinks.iter().map(|of| Some(f64::from(of.count) * of.bytes_per_second?.0)).sum()
 }
 
 /// Why a hardware counter says nothing on `device`, if it counts links that the device lacks.

@@ -99,7 +99,7 @@ fn samples_of(name: &str, pass: &PassResult) -> Vec<f64> {
         ("sm_clock", Some(Timing { sm_clock_hz, .. })) => {
             sm_clock_hz.iter().flatten().copied().collect()
         }
-        ("copy_bandwidth", _) => pass.copy_bandwidth.into_iter().collect(),
+        ("copy_bandwidth", _) => pass.copy_bandwidth.iter().map(|rate| rate.0).collect(),
         ("energy", _) => joules(pass).into_iter().collect(),
         _ => Vec::new(),
     }
@@ -186,7 +186,7 @@ pub(super) fn unstable<'r>(name: &str, passes: &'r [PassResult]) -> Option<&'r s
 fn timed(name: &str, passes: &[PassResult]) -> Result<f64, String> {
     if let Some(pass) = passes.iter().find(|pass| pass.device.emulated) {
         let estimate = pass.estimate.as_ref().filter(|_| name == "duration");
-        let duration = estimate.map(|estimate| estimate.duration_ns);
+        let duration = estimate.map(|estimate| estimate.duration_ns.0);
         return duration.ok_or_else(|| "no time was estimated".to_owned());
     }
     if let Some(reason) = unstable(name, passes) {

@@ -31,6 +31,7 @@ use crate::over_time::CountersOverTime;
 use crate::parts::PartResult;
 use crate::series::SeriesId;
 use crate::timeline::Timeline;
+use crate::units::Nanoseconds;
 use crate::verdict::{Judgement, NotApplicable};
 
 /// One series of a run.
@@ -139,7 +140,7 @@ struct RowDocument<'a> {
     inputs: Option<u32>,
     /// Nanoseconds of the longest set-up that a process made for the series; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    setup_ns: Option<f64>,
+    setup_ns: Option<Nanoseconds>,
     /// Whether `verify` ran and agreed. `checks` says whether the check for races ran too.
     verified: bool,
     /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;

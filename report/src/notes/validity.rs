@@ -11,6 +11,7 @@ use gpuprof_analysis::metrics::{LAUNCHED_NOTHING, launched_nothing};
 use gpuprof_model::checks::CheckRecord;
 use gpuprof_model::measurement::{Reset, Unverified};
 use gpuprof_model::run::{ConfigurationResult, Status};
+use gpuprof_model::units::Nanoseconds;
 use gpuprof_model::verdict::Weight;
 
 use crate::note::{Note, keys, subject};
@@ -218,11 +219,11 @@ fn resets(rows: &[ConfigurationResult]) -> Vec<Note> {
 fn setup(rows: &[ConfigurationResult]) -> Option<Note> {
     let made: Vec<&ConfigurationResult> =
         rows.iter().filter(|row| row.setup_ns.is_some()).collect();
-    let longest = made.iter().filter_map(|row| row.setup_ns).reduce(f64::max)?;
+    let longest = made.iter().filter_map(|row| row.setup_ns).reduce(Nanoseconds::max)?;
     Some(Note {
         label: "setup",
         subject: subject(&made, rows),
-        text: format!("made once a process, not timed; it took up to {:.1} s", longest / 1e9),
+        text: format!("made once a process, not timed; it took up to {:.1} s", longest.0 / 1e9),
         weight: Weight::Fine,
     })
 }
@@ -275,7 +276,9 @@ mod tests {
 
     #[test]
     fn a_setup_is_named_with_its_longest_time() {
-        let made = |block, seconds: f64| row(block, |pass| pass.setup_ns = Some(seconds * 1e9));
+        let made = |block, seconds: f64| {
+            row(block, |pass| pass.setup_ns = Some(Nanoseconds(seconds * 1e9)))
+        };
         let told = "setup every row: made once a process, not timed; it took up to 12.3 s";
         assert_eq!(lines(&[made(64, 12.3), made(128, 4.0)]), [told]);
         assert_eq!(lines(&[row(64, |_| ())]), [""; 0]);

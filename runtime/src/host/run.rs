@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream};
 use gpuprof_model::code::costly_lines;
@@ -718,8 +719,8 @@ impl<'a> Run<'a> {
     }
 
     /// Says how long its series' set-up took.
-    pub(super) fn took_setup(&mut self, nanoseconds: f64) {
-        self.result.setup_ns = Some(nanoseconds);
+    pub(super) fn took_setup(&mut self, time: Duration) {
+        self.result.setup_ns = Some(time.into());
     }
 
     /// The named ranges of the closure.

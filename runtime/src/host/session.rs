@@ -14,6 +14,7 @@ use std::io;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cudarc::driver::result::device;
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute as Attribute, CUresult};
@@ -23,6 +24,7 @@ use gpuprof_model::declared::MachineCode;
 use gpuprof_model::links::DeviceLinks;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
+use gpuprof_model::units::BytesPerSecond;
 
 use super::collect::cubins::{self, Cubin};
 use super::collect::flush::Flush;
@@ -76,7 +78,7 @@ impl fmt::Display for ModuleName<'_> {
 pub(super) struct SetupData {
     pub(super) data: Rc<dyn Any>,
     /// How long the series took to make it.
-    pub(super) nanoseconds: f64,
+    pub(super) took: Duration,
 }
 
 /// An open device.
@@ -94,7 +96,7 @@ pub(crate) struct Session {
     /// Whoever hands the device over; none if this process has it.
     turn: Cell<Option<Rc<Handover>>>,
     /// The device's copy bandwidth, once this process has measured it.
-    copy_bandwidth: Cell<Option<f64>>,
+    copy_bandwidth: Cell<Option<BytesPerSecond>>,
     /// Keeps other processes from this one's measuring, and this one from theirs.
     pub(crate) quiet: MeasureLock,
     /// Whether something has warmed the device up in this process.
@@ -177,7 +179,7 @@ impl Session {
     ///
     /// # Errors
     /// The driver's.
-    pub(crate) fn copy_bandwidth(&self) -> Result<Option<f64>> {
+    pub(crate) fn copy_bandwidth(&self) -> Result<Option<BytesPerSecond>> {
         if self.copy_bandwidth.get().is_none() {
             let _quiet = self.quiet.window()?;
             self.copy_bandwidth.set(bandwidth::copy(&self.stream, self.device.l2_bytes)?);
@@ -413,7 +415,7 @@ fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError>
         compute_capability: (u32::try_from(major).unwrap_or(0), u32::try_from(minor).unwrap_or(0)),
         sm_count: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
         l2_bytes: get(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
-        dram_peak_bytes_per_second: (peak > 0.0).then_some(peak),
+        dram_peak_bytes_per_second: (peak > 0.0).then_some(BytesPerSecond(peak)),
         driver_version: u32::try_from(driver_version).unwrap_or(0),
         emulated,
         virtual_gpu: None,

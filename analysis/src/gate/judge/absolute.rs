@@ -294,7 +294,7 @@ fn limit(
         Limit::PercentOfPeak(percent) => percent,
         Limit::Baseline(_) => return Err("the limit refers to a baseline".to_owned()),
     };
-    let peak = device.and_then(|device| device.dram_peak_bytes_per_second);
+    let peak = device.and_then(|device| device.dram_peak_bytes_per_second).map(|peak| peak.0);
     match peak.filter(|peak| peak.is_finite() && *peak > 0.0) {
         Some(peak) => Ok(Quantity::new(peak * percent / 100.0, Unit::BytesPerSecond)),
         None => Err("the peak DRAM bandwidth of this device is not known".to_owned()),

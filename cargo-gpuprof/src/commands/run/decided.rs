@@ -16,6 +16,7 @@ use gpuprof_model::metric::{Catalogue, KEPT_ATTRIBUTES, Metric};
 use gpuprof_model::protocol::Sampling;
 use gpuprof_model::run::Run;
 use gpuprof_model::series::SeriesId;
+use gpuprof_model::units::Nanoseconds;
 
 use super::counters::CounterSetup;
 use super::devices::Devices;
@@ -224,6 +225,9 @@ fn sampling(purpose: Purpose) -> Sampling {
         Purpose::Quick => Sampling::quick(),
         Purpose::Profile | Purpose::Noise | Purpose::Check => Sampling::default(),
     };
-    let shorter = env::var("__GPUPROF_MIN_WARM_UP_NS").ok().and_then(|text| text.parse().ok());
+    let shorter = env::var("__GPUPROF_MIN_WARM_UP_NS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .map(Nanoseconds);
     Sampling { min_warmup_ns: shorter.unwrap_or(sampling.min_warmup_ns), ..sampling }
 }

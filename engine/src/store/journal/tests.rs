@@ -7,6 +7,7 @@ use gpuprof_model::machine::{Backend, CacheControl, Chip, ClockControl};
 use gpuprof_model::measurement::{Energy, HardwareValue};
 use gpuprof_model::protocol::{CounterRange, Replay};
 use gpuprof_model::run::SharedRows;
+use gpuprof_model::units::Nanoseconds;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
@@ -121,7 +122,7 @@ fn the_energy_of_a_pass_is_taken_up_with_it() {
     let (_keep, path) = folder();
     let mut journal = Journal::begin(&path, &made(), start("a")).unwrap();
     let pass = gpu_pass(64, 1 << 20, &[1.0]);
-    let (joules, resolution, launches, took_ns) = (0.25, 0.001, 1200, 1.1e9);
+    let (joules, resolution, launches, took_ns) = (0.25, 0.001, 1200, Nanoseconds(1.1e9));
     let energy = Energy::Measured { joules, resolution, launches, took_ns };
     [0, 1].into_iter().for_each(|at| journal.pass(step(0, at), &pass).unwrap());
     journal.energy(step(0, 1), &energy).unwrap();

@@ -9,6 +9,7 @@ use cudarc::driver::CudaStream;
 use cudarc::driver::sys::CUevent_flags;
 
 use crate::host::error::Result;
+use gpuprof_model::units::BytesPerSecond;
 
 const LARGEST: usize = 1 << 30;
 const WARMUPS: usize = 3;
@@ -19,7 +20,7 @@ const COPIES: usize = 9;
 ///
 /// # Errors
 /// The driver's.
-pub(crate) fn copy(stream: &Arc<CudaStream>, l2_bytes: u64) -> Result<Option<f64>> {
+pub(crate) fn copy(stream: &Arc<CudaStream>, l2_bytes: u64) -> Result<Option<BytesPerSecond>> {
     let (free, _) = stream.context().mem_get_info()?;
     let bytes = LARGEST.min(free / 4);
     if (bytes as u64) < 4 * l2_bytes {
@@ -38,5 +39,5 @@ pub(crate) fn copy(stream: &Arc<CudaStream>, l2_bytes: u64) -> Result<Option<f64
         }
     }
     rates.sort_by(f64::total_cmp);
-    Ok(Some(rates[COPIES / 2]))
+    Ok(Some(BytesPerSecond(rates[COPIES / 2])))
 }

@@ -221,7 +221,7 @@ fn warm_up(sampler: &mut Sampler<'_>, sampling: &Sampling, part: f64) -> Result<
             clocks.extend(clock);
         }
         timing.warmup_launches += WINDOW as u32;
-        timing.warmup_ns = start.elapsed().as_nanos() as f64;
+        timing.warmup_ns = start.elapsed().into();
         let now = (median(&mut durations), (!clocks.is_empty()).then(|| median(&mut clocks)));
         let close = |a: f64, b: f64| (a - b).abs() <= STEADY * a.max(b);
         timing.warmup_steady = last.is_some_and(|(duration, clock)| {

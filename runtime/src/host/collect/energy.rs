@@ -115,12 +115,9 @@ pub(crate) fn measure(
         whole = Reading::Unknown(reason);
     }
     Ok(match whole {
-        Reading::Known(Span { joules, resolution, launches, took }) => Energy::Measured {
-            joules,
-            resolution,
-            launches: launches as u64,
-            took_ns: took.as_nanos() as f64,
-        },
+        Reading::Known(Span { joules, resolution, launches, took }) => {
+            Energy::Measured { joules, resolution, launches: launches as u64, took_ns: took.into() }
+        }
         Reading::Unknown(reason) => Energy::Unavailable(reason),
     })
 }

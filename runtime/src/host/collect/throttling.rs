@@ -54,7 +54,7 @@ pub(crate) fn sample(
 ) -> Result<()> {
     let mut spent = Duration::ZERO;
     let (mut in_a_row, mut discarded) = (0, 0);
-    let limit = Duration::from_nanos(sampling.max_time_ns as u64);
+    let limit = Duration::from(sampling.max_time_ns);
     // What happened before the first sample is not theirs.
     (source.slowed)();
     loop {
@@ -115,6 +115,8 @@ fn unstable(discarded: u32, reason: &str) -> String {
 mod tests {
     use std::fs;
 
+    use gpuprof_model::units::Nanoseconds;
+
     use super::*;
     use crate::host::driver::nvml::{Watch, tests::fake};
 
@@ -173,7 +175,7 @@ mod tests {
     fn fewer_samples_than_a_batch_are_no_more_than_asked() {
         let few = Sampling { min_samples: 1, max_samples: 3, ..Sampling::default() };
         assert_eq!(run(|_| false, &few).0.samples_ns.len(), 3);
-        let brief = Sampling { max_time_ns: 0.0, ..Sampling::default() };
+        let brief = Sampling { max_time_ns: Nanoseconds(0.0), ..Sampling::default() };
         assert_eq!(run(|_| false, &brief).0.samples_ns.len(), 1);
     }
 

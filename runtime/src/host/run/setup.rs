@@ -25,18 +25,18 @@ pub fn with_setup<T: 'static>(
     function: fn(&mut Run<'_>, &T) -> Result<()>,
 ) -> Result<()> {
     let known = run.session.setups.borrow().get(name).cloned();
-    let SetupData { data, nanoseconds } = match known {
+    let SetupData { data, took } = match known {
         Some(made) => made,
         None => {
             let begin = Instant::now();
             let data: Rc<dyn Any> = Rc::new(make(&run.session.stream)?);
             run.synchronize()?;
-            let made = SetupData { data, nanoseconds: begin.elapsed().as_nanos() as f64 };
+            let made = SetupData { data, took: begin.elapsed() };
             run.session.setups.borrow_mut().insert(name, made.clone());
             made
         }
     };
-    run.took_setup(nanoseconds);
+    run.took_setup(took);
     let data = data.downcast_ref().ok_or_else(|| {
         Error::failed(format!("two series called `{name}` have set-ups of different types"))
     })?;

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_ulonglong};
 use std::path::Path;
 
 use gpuprof_model::links::{DeviceLinks, LinkCapabilities, LinkEnd, NvLinks, PcieLink};
+use gpuprof_model::units::BytesPerSecond;
 
 use super::{Handle, NOT_SUPPORTED, Opened, Result, check};
 
@@ -176,13 +177,13 @@ impl Links {
         (code == 0 && !text.is_empty()).then(|| text.to_owned())
     }
 
-    fn speed(&self, link: c_uint) -> Option<f64> {
+    fn speed(&self, link: c_uint) -> Option<BytesPerSecond> {
         let mut value = FieldValue { field: SPEED, scope: link, ..FieldValue::default() };
         // SAFETY: the handle came from NVML, which fills one such struct.
         let code = unsafe { self.functions.fields?(self.device, 1, &raw mut value) };
         // Of an unsigned integer NVML writes four bytes.
         let speed = value.value & u64::from(u32::MAX);
-        (code == 0 && value.code == 0 && speed > 0).then_some(speed as f64 * 1e6)
+        (code == 0 && value.code == 0 && speed > 0).then_some(BytesPerSecond(speed as f64 * 1e6))
     }
 
     fn pcie(&self) -> Option<PcieLink> {
@@ -229,7 +230,7 @@ mod tests {
             version: Some("4.0".to_owned()),
             to: LinkEnd::Switch,
             address: None,
-            bytes_per_second: Some(26.562e9),
+            bytes_per_second: Some(BytesPerSecond(26.562e9)),
             can: LinkCapabilities {
                 peer_access: true,
                 peer_atomics: true,
