@@ -48,7 +48,7 @@ pub struct Sizes {
 
 impl Sizes {
     /// The usual ones.
-    pub fn of(gpu: &Gpu) -> Self {
+    pub fn usual(gpu: &Gpu) -> Self {
         let multiprocessors = gpu.multiprocessors;
         Self { multiprocessors, blocks: 1 << 20, bytes: 512 << 20, steps: 1 << 14, rounds: 64 }
     }

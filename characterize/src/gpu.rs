@@ -67,7 +67,7 @@ pub struct Times {
 }
 
 impl Times {
-    pub fn of(all: impl IntoIterator<Item = f64>) -> Self {
+    pub fn summarize(all: impl IntoIterator<Item = f64>) -> Self {
         let all = all.into_iter().map(|one| (one, one));
         let (least, most) = all.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), one| {
             (least.min(one.0), most.max(one.1))
@@ -168,12 +168,12 @@ impl Gpu {
             let end = event().map_err(&failed)?;
             all.push(1e6 * f64::from(begin.elapsed_ms(&end).map_err(&failed)?));
         }
-        Ok(Times::of(all.into_iter().skip(1)))
+        Ok(Times::summarize(all.into_iter().skip(1)))
     }
 
     /// Values that `run` reads after each of its launches.
     pub fn repeat(&self, mut run: impl FnMut() -> Result<f64, Problem>) -> Result<Times, Problem> {
         let all: Result<Vec<f64>, Problem> = (0..=REPETITIONS).map(|_| run()).collect();
-        Ok(Times::of(all?.into_iter().skip(1)))
+        Ok(Times::summarize(all?.into_iter().skip(1)))
     }
 }

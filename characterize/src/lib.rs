@@ -28,7 +28,7 @@ pub use gpu::Problem;
 /// The driver's; a kernel that computes something else than it should.
 pub fn measure(ordinal: usize, sizes: Option<Sizes>) -> Result<Characterization, Problem> {
     let gpu = Gpu::open(ordinal)?;
-    let sizes = sizes.unwrap_or_else(|| Sizes::of(&gpu));
+    let sizes = sizes.unwrap_or_else(|| Sizes::usual(&gpu));
     // The largest buffers come first: they are missing if another program uses the device.
     let words = sizes.bytes as usize / 4;
     let mut memory = [gpu.allocate(words)?, gpu.allocate(words)?];

@@ -25,7 +25,7 @@ macro_rules! properties {
         }
 
         impl Properties {
-            fn of(device: c_int) -> Result<Self, Error> {
+            fn read(device: c_int) -> Result<Self, Error> {
                 let driver = driver()?;
                 let get = |attribute: c_int| -> Result<c_int, Error> {
                     let mut value = 0;
@@ -158,7 +158,7 @@ const SIZE_13: usize = 1008;
 #[cfg(not(cudart_12))]
 runtime! {
     fn cudaGetDeviceProperties(properties: Out<Properties>, device: c_int) {
-        properties.set(Properties::of(device)?)
+        properties.set(Properties::read(device)?)
     }
 }
 
@@ -166,6 +166,6 @@ runtime! {
 #[cfg(cudart_12)]
 runtime! {
     fn cudaGetDeviceProperties_v2(properties: Out<Properties>, device: c_int) {
-        properties.set(Properties::of(device)?)
+        properties.set(Properties::read(device)?)
     }
 }

@@ -26,7 +26,11 @@ impl<'f> Section<'f> {
     pub fn bytes(&self) -> Result<&'f [u8], String> {
         match number::<4>(self.header, 4)? {
             NO_BITS => Ok(&[]),
-            _ => part(self.file, number::<8>(self.header, 0x18)?, number::<8>(self.header, 0x20)?),
+            _ => slice_of(
+                self.file,
+                number::<8>(self.header, 0x18)?,
+                number::<8>(self.header, 0x20)?,
+            ),
         }
     }
 }
@@ -53,7 +57,7 @@ impl<'f> Sections<'f> {
         }
         let section = |at: usize| {
             let start = first.saturating_add(at.saturating_mul(size));
-            Ok::<_, String>(Section { name: "", header: part(file, start, HEADER)?, file })
+            Ok::<_, String>(Section { name: "", header: slice_of(file, start, HEADER)?, file })
         };
         let names = if count == 0 { &[][..] } else { section(of_names)?.bytes()? };
         let named = |at| {
@@ -90,7 +94,7 @@ pub fn named<'f>(file: &'f [u8], name: &str) -> Result<Option<&'f [u8]>, String>
 ///
 /// # Errors
 /// The file ends before.
-pub fn part(file: &[u8], start: usize, length: usize) -> Result<&[u8], String> {
+pub fn slice_of(file: &[u8], start: usize, length: usize) -> Result<&[u8], String> {
     let end = start.checked_add(length);
     end.and_then(|end| file.get(start..end)).ok_or_else(|| {
         format!("it ends before byte {} ({} bytes)", start.saturating_add(length), file.len())
@@ -103,7 +107,7 @@ pub fn part(file: &[u8], start: usize, length: usize) -> Result<&[u8], String> {
 /// The file ends before, or no address is so large.
 pub fn number<const N: usize>(file: &[u8], start: usize) -> Result<usize, String> {
     let mut wide = [0; 8];
-    wide[..N].copy_from_slice(part(file, start, N)?);
+    wide[..N].copy_from_slice(slice_of(file, start, N)?);
     usize::try_from(u64::from_le_bytes(wide)).map_err(|e| e.to_string())
 }
 

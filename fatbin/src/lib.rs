@@ -15,7 +15,7 @@ mod sequences;
 pub mod symbols;
 mod zstd;
 
-use elf::{number, part};
+use elf::{number, slice_of};
 use std::borrow::Cow;
 
 /// The folder of this crate's source, for a tool that compiles it with one `rustc` call.
@@ -77,8 +77,8 @@ pub fn members(file: &[u8]) -> Result<Vec<Member<'_>>, String> {
     while at < end {
         let header_size = number::<4>(file, at + 4)?;
         let size = number::<8>(file, at + 8)?;
-        let payload = part(file, at.saturating_add(header_size), size)?;
-        let header = part(file, at, header_size)?;
+        let payload = slice_of(file, at.saturating_add(header_size), size)?;
+        let header = slice_of(file, at, header_size)?;
         let content = match number::<2>(file, at)? {
             1 => Some(Content::Ptx),
             2 => Some(Content::Cubin),
@@ -111,7 +111,7 @@ impl<'f> Member<'f> {
             };
             return Ok(Cow::Borrowed(&self.payload[..kept]));
         }
-        let compressed = part(self.payload, 0, number::<4>(self.header, 16)?)?;
+        let compressed = slice_of(self.payload, 0, number::<4>(self.header, 16)?)?;
         let size = number::<8>(self.header, 56)?;
         if size > LARGEST {
             return Err(format!("a compressed part of it claims to hold {size} bytes"));

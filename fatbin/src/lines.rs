@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::elf::{Section, Sections, number, part};
+use crate::elf::{Section, Sections, number, slice_of};
 use crate::symbols::{Symbol, symbols};
 
 /// The section with the table.
@@ -72,10 +72,14 @@ impl PtxLines {
             let end = unit.saturating_add(4).saturating_add(length);
             let header = Header {
                 unit_bytes: number::<1>(table, unit + 10)? as u64,
-                line_base: part(table, unit + 12, 1)?[0].cast_signed().into(),
-                line_range: part(table, unit + 13, 1)?[0].max(1),
-                opcode_base: part(table, unit + 14, 1)?[0],
-                lengths: part(table, unit + 15, number::<1>(table, unit + 14)?.saturating_sub(1))?,
+                line_base: slice_of(table, unit + 12, 1)?[0].cast_signed().into(),
+                line_range: slice_of(table, unit + 13, 1)?[0].max(1),
+                opcode_base: slice_of(table, unit + 14, 1)?[0],
+                lengths: slice_of(
+                    table,
+                    unit + 15,
+                    number::<1>(table, unit + 14)?.saturating_sub(1),
+                )?,
             };
             lines.run(&header, Cursor { table, at: first, end }, &places)?;
             unit = end;
@@ -179,7 +183,7 @@ struct Cursor<'t> {
 
 impl Cursor<'_> {
     fn byte(&mut self) -> Result<u8, String> {
-        let byte = part(self.table, self.at, 1)?[0];
+        let byte = slice_of(self.table, self.at, 1)?[0];
         self.at += 1;
         Ok(byte)
     }

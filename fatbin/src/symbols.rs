@@ -1,6 +1,6 @@
 //! The symbols of a cubin, an ELF file with a section of code for each function.
 
-use crate::elf::{Sections, number, part};
+use crate::elf::{Sections, number, slice_of};
 
 /// The bytes of a symbol.
 const SYMBOL: usize = 24;
@@ -97,5 +97,5 @@ pub fn target(file: &[u8]) -> Result<String, String> {
 }
 
 fn is_since_13(file: &[u8]) -> Result<bool, String> {
-    Ok(part(file, 7, 1)?[0] == SINCE_13)
+    Ok(slice_of(file, 7, 1)?[0] == SINCE_13)
 }

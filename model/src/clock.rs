@@ -27,7 +27,7 @@ impl Middle {
     /// mean of 1,000. For samples that scatter by less than a step this is the mean. For others it
     /// is nearly the median, which outliers do not move. It is an estimate of location by Huber
     /// (*Annals of Mathematical Statistics* 35, 1964).
-    pub fn of(samples: &[f64], step: f64) -> Option<Self> {
+    pub fn locate(samples: &[f64], step: f64) -> Option<Self> {
         let start = median(samples)?;
         let reach = REACH * step;
         if !(reach.is_finite() && reach > 0.0 && start.is_finite()) {
@@ -110,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn value(samples: &[f64], step: f64) -> Option<f64> {
-        Middle::of(samples, step).map(|middle| middle.value)
+        Middle::locate(samples, step).map(|middle| middle.value)
     }
 
     /// `count` readings of a duration, by a clock with a step of 32 and at phases that are spread
@@ -124,7 +124,7 @@ mod tests {
     fn readings_at_all_phases_resolve_a_fraction_of_the_step() {
         for tenth in 0..10 {
             let duration = 640.0 + 3.2 * f64::from(tenth);
-            let found = Middle::of(&readings(duration, 100), 32.0).unwrap();
+            let found = Middle::locate(&readings(duration, 100), 32.0).unwrap();
             assert!((found.value - duration).abs() < 0.7, "{found:?} {duration}");
             // √(p (1 − p) / n) steps, and at least a step of n.
             let share = f64::from(tenth) / 10.0;
@@ -137,7 +137,7 @@ mod tests {
     fn of_a_wide_scatter_it_is_as_sure_as_the_median() {
         // A uniform scatter of ±s: the error of its median is s / √n.
         let samples: Vec<f64> = (0..1000).map(|at| 1e6 + 10.0 * (f64::from(at) - 499.5)).collect();
-        let found = Middle::of(&samples, 32.0).unwrap();
+        let found = Middle::locate(&samples, 32.0).unwrap();
         assert!((found.value - 1e6).abs() < 1e-6, "{found:?}");
         assert!((found.error / (5000.0 / 1000.0_f64.sqrt()) - 1.0).abs() < 0.1, "{found:?}");
     }

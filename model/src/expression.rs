@@ -61,7 +61,10 @@ impl Expression {
     ///
     /// # Errors
     /// The place in the longer text that does not follow the grammar.
-    pub(crate) fn part(cursor: &mut Cursor<'_>, depth: usize) -> Result<(Self, usize), ParseError> {
+    pub(crate) fn parse_part(
+        cursor: &mut Cursor<'_>,
+        depth: usize,
+    ) -> Result<(Self, usize), ParseError> {
         cursor.skip_space();
         let (start, rest) = (cursor.position(), cursor.rest());
         let root: Node = operators::level(cursor, 0, depth)?;

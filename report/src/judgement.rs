@@ -172,7 +172,7 @@ mod tests {
 
     /// The evidence of `condition` for a row whose loads cost most in a line, which the emulated
     /// driver counted for a GPU if `emulated`.
-    fn told(condition: &str, emulated: bool) -> String {
+    fn judged_evidence(condition: &str, emulated: bool) -> String {
         let mut row = fixture::emulated(64, 1 << 20);
         let line = |cost, line: &str, amount, total| CostlyLine {
             cost,
@@ -223,7 +223,7 @@ mod tests {
         let call = ", inlined at src/lib.rs:40 and 1 more";
         for (emulated, call, end) in [(false, "", ""), (true, call, " on the emulated driver")] {
             let line = format!("; most by src/lib.rs:12{call}{cost}");
-            let violated = told("every load_sectors_per_request <= 1", emulated);
+            let violated = judged_evidence("every load_sectors_per_request <= 1", emulated);
             assert!(violated.ends_with(&format!("{line}{end}")), "{violated}");
         }
         let grown = CostlyLine {
@@ -239,7 +239,7 @@ mod tests {
         let expected = "; changed most at src/lib.rs:12: from 80 to 1,200 sectors of global loads";
         assert_eq!(costly_text(&grown), expected);
         for other in ["every load_sectors_per_request <= 9", "every ptx_instructions <= 1"] {
-            assert!(!told(other, false).contains("most by"), "{other}");
+            assert!(!judged_evidence(other, false).contains("most by"), "{other}");
         }
     }
 }

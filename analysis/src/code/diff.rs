@@ -225,7 +225,7 @@ pub(super) fn context(rows: &[DiffRow]) -> Vec<DiffRow> {
 mod tests {
     use super::*;
 
-    fn told(before: &str, after: &str) -> String {
+    fn diff_text(before: &str, after: &str) -> String {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let (before, after) = (words(before), words(after));
         let pair = |pair: Pair| {
@@ -238,10 +238,10 @@ mod tests {
 
     #[test]
     fn equal_lines_are_paired_and_others_replace_each_other() {
-        assert_eq!(told("a b c d", "a b c d"), "a b c d");
-        assert_eq!(told("a b c d", "a x c y d"), "a b/x c -/y d");
-        assert_eq!(told("a b c", "b c d"), "a/- b c -/d");
-        assert_eq!(told("a", "b c"), "a/b -/c");
+        assert_eq!(diff_text("a b c d", "a b c d"), "a b c d");
+        assert_eq!(diff_text("a b c d", "a x c y d"), "a b/x c -/y d");
+        assert_eq!(diff_text("a b c", "b c d"), "a/- b c -/d");
+        assert_eq!(diff_text("a", "b c"), "a/b -/c");
     }
 
     #[test]

@@ -235,7 +235,7 @@ impl<'s> ProcessSampler<'s> {
                 let steps = ns / STEP_NS * noisy(noise, self.random.normal());
                 let mut read = |_| STEP_NS * (steps + self.random.uniform()).floor();
                 let samples: Vec<f64> = (0..samples).map(&mut read).collect();
-                Middle::of(&samples, STEP_NS).map_or(f64::NAN, |middle| middle.value)
+                Middle::locate(&samples, STEP_NS).map_or(f64::NAN, |middle| middle.value)
             }
             Pool::Recorded(_) if self.recorded.is_empty() => CENTER * factor,
             Pool::Recorded(_) => self.recorded[self.random.below(self.recorded.len())] * factor,

@@ -4,7 +4,7 @@
 //! its value, or with the length of the value that follows.
 
 use crate::cuda_cpp::Layout;
-use fatbin::elf::{number, part};
+use fatbin::elf::{number, slice_of};
 
 /// The form of an attribute with a separate value.
 const FOLLOWS: u8 = 4;
@@ -44,9 +44,9 @@ pub(super) fn read(section: &[u8]) -> Result<Notes, String> {
     let (mut parameters, mut all_bytes) = (Vec::new(), None);
     let mut at = 0;
     while at < section.len() {
-        let [form, attribute] = [part(section, at, 1)?[0], part(section, at + 1, 1)?[0]];
+        let [form, attribute] = [slice_of(section, at, 1)?[0], slice_of(section, at + 1, 1)?[0]];
         let short = number::<2>(section, at + 2)?;
-        let value = part(section, at + 4, if form == FOLLOWS { short } else { 0 })?;
+        let value = slice_of(section, at + 4, if form == FOLLOWS { short } else { 0 })?;
         at += 4 + value.len();
         match attribute {
             MAX_THREADS => notes.max_block = Some(extents(value)?),

@@ -4,7 +4,7 @@
 //! crate `oxide-artifacts` (versions 1 and 2): a header of 32 bytes, the names of bundle and
 //! target, 24 bytes for each payload, 24 for each symbol, then the data they point at.
 
-use fatbin::elf::{self, number, part};
+use fatbin::elf::{self, number, slice_of};
 
 /// The section.
 const SECTION: &str = ".oxart";
@@ -76,12 +76,12 @@ pub fn bundles(file: &[u8]) -> Result<Vec<Bundle>, String> {
             return Ok(found);
         }
         let wrong = |why: String| format!("its section {SECTION} cannot be read: {why}");
-        let length = number::<4>(part(rest, 0, HEADER).map_err(wrong)?, 12).map_err(wrong)?;
+        let length = number::<4>(slice_of(rest, 0, HEADER).map_err(wrong)?, 12).map_err(wrong)?;
         if !rest.starts_with(MAGIC) || length < HEADER {
             return Err(wrong("there is no bundle where one should begin".to_owned()));
         }
         let (whole, after) =
-            (part(rest, 0, length).map_err(wrong)?, &rest[length.min(rest.len())..]);
+            (slice_of(rest, 0, length).map_err(wrong)?, &rest[length.min(rest.len())..]);
         found.push(bundle(whole).map_err(wrong)?);
         rest = after;
     }
@@ -99,7 +99,7 @@ fn bundle(whole: &[u8]) -> Result<Bundle, String> {
     let options = if version == 1 { 0 } else { number::<8>(whole, 24)? };
     let records = HEADER + name + target;
     let payload = |at: usize| {
-        let record = part(whole, records + at * RECORD, RECORD)?;
+        let record = slice_of(whole, records + at * RECORD, RECORD)?;
         payload(whole, record)
     };
     Ok(Bundle {
@@ -125,7 +125,7 @@ fn payload(whole: &[u8], record: &[u8]) -> Result<Payload, String> {
 }
 
 fn text(whole: &[u8], start: usize, length: usize) -> Result<String, String> {
-    let bytes = part(whole, start, length)?.to_vec();
+    let bytes = slice_of(whole, start, length)?.to_vec();
     String::from_utf8(bytes).map_err(|e| format!("it holds text that is none: {e}"))
 }
 

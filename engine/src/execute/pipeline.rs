@@ -128,7 +128,7 @@ pub fn wait(pipelines: &mut [&mut Pipeline<'_>]) -> Result<(usize, Event)> {
     loop {
         let mut idle = 0;
         for (at, pipeline) in pipelines.iter_mut().enumerate() {
-            match pipeline.look()? {
+            match pipeline.poll()? {
                 Some(Event::Idle) => idle += 1,
                 Some(event) => return Ok((at, event)),
                 None => {}
@@ -231,7 +231,7 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// The lock of a profiler cannot be used (exit code 107).
-    fn look(&mut self) -> Result<Option<Event>> {
+    fn poll(&mut self) -> Result<Option<Event>> {
         if let Some(first) = self.line.front_mut()
             && first.waits
             && self.profiler.take_for(&first.job)?

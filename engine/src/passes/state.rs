@@ -100,8 +100,9 @@ impl State {
     }
 
     fn medians(&self) -> Vec<f64> {
-        let of_pass =
-            |pass: &PassResult| Some(Middle::of(&pass.timing.as_ref()?.samples_ns, STEP_NS)?.value);
+        let of_pass = |pass: &PassResult| {
+            Some(Middle::locate(&pass.timing.as_ref()?.samples_ns, STEP_NS)?.value)
+        };
         self.passes.iter().filter_map(of_pass).collect()
     }
 

@@ -109,7 +109,7 @@ fn function(cursor: &mut Cursor<'_>, depth: usize) -> Result<Set, ParseError> {
             Set::Series(pattern.map_err(|e| e.shifted(at.start))?)
         }
         "axis" => {
-            let (condition, at) = Expression::part(cursor, depth + 1)?;
+            let (condition, at) = Expression::parse_part(cursor, depth + 1)?;
             Set::Axis(condition, at)
         }
         "all" => Set::All,

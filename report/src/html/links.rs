@@ -157,7 +157,7 @@ mod tests {
                            <td class=\"code\">as src/lib.rs:7</td></tr>\
                            <tr id=\"s1-0-7\" data-place=\"src/lib.rs:7\"></tr>";
 
-    fn told(text: &str) -> String {
+    fn linked_text(text: &str) -> String {
         let page = linked(&PreEscaped(text.to_owned() + SOURCES)).into_string();
         page.strip_suffix(SOURCES).expect("sources stay as they are").to_owned()
     }
@@ -180,13 +180,13 @@ mod tests {
     fn a_place_without_a_row_leads_to_the_next_row_of_its_series() {
         let own = "<section aria-labelledby=\"s1\">";
         let link = |line: u32| format!("{own}<a href=\"#s1-0-7\">src/lib.rs:{line}</a>");
-        assert_eq!(told(&format!("{own}src/lib.rs:5")), link(5));
-        assert_eq!(told(&format!("{own}src/lib.rs:7")), link(7));
+        assert_eq!(linked_text(&format!("{own}src/lib.rs:5")), link(5));
+        assert_eq!(linked_text(&format!("{own}src/lib.rs:7")), link(7));
         for none in ["src/lib.rs:5", "<section aria-labelledby=\"s2\">src/lib.rs:5", "<p>lib.rs:7"]
         {
-            assert_eq!(told(none), none);
+            assert_eq!(linked_text(none), none);
         }
-        assert_eq!(told(&format!("{own}src/lib.rs:8")), format!("{own}src/lib.rs:8"));
+        assert_eq!(linked_text(&format!("{own}src/lib.rs:8")), format!("{own}src/lib.rs:8"));
     }
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
             ("<i title=\"src/lib.rs:7\"></i>", "<i title=\"src/lib.rs:7\"></i>"),
         ] {
             let expected = expected.replace("{0}", &link("s0-0-7")).replace("{1}", &link("s1-0-7"));
-            assert_eq!(told(text), expected, "{text}");
+            assert_eq!(linked_text(text), expected, "{text}");
         }
         let none = PreEscaped("<p>src/lib.rs:7</p>".to_owned());
         assert_eq!(linked(&none).into_string(), none.0);

@@ -71,7 +71,7 @@ fn best_of(section: &Section<'_>, metric: &str) -> Markup {
     let worst = ratios.filter(|ratio| ratio.is_finite()).fold(1.0, f64::max);
     html! {
         @if let Some(best) = best {
-            @let Ties { equal, hidden } = Ties::of(rows, metric, best);
+            @let Ties { equal, hidden } = Ties::with_best(rows, metric, best);
             p.best {
                 "Best by " (metric) ": "
                 a href={ "#" (section.row(best)) } { strong { (key(&rows[best])) } }

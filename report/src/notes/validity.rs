@@ -161,7 +161,7 @@ fn largest(rows: &[&ConfigurationResult]) -> String {
         Some((error, row)) if error > 0.0 => {
             let of_several =
                 if rows.len() > 1 { format!(", at {}", crate::key(row)) } else { String::new() };
-            format!("largest error {} of the tolerance{of_several}{compared}", part(error))
+            format!("largest error {} of the tolerance{of_several}{compared}", error_text(error))
         }
         _ => format!("equal to the reference{compared}"),
     }
@@ -184,7 +184,7 @@ fn compared_elements(rows: &[&ConfigurationResult]) -> String {
 }
 
 /// `0.25`, and `3e-4` of what is less than a hundredth.
-pub(super) fn part(error: f64) -> String {
+pub(super) fn error_text(error: f64) -> String {
     if error == 0.0 || error >= 0.01 { format!("{error:.2}") } else { format!("{error:.0e}") }
 }
 

@@ -131,7 +131,7 @@ impl Ties {
     }
 
     /// The ties with `best`, by `metric`.
-    pub(crate) fn of(rows: &[ConfigurationResult], metric: &str, best: usize) -> Self {
+    pub(crate) fn with_best(rows: &[ConfigurationResult], metric: &str, best: usize) -> Self {
         let ranking = ranking(rows, metric);
         ranking.map_or_else(Self::default, |it| Self::split(rows, metric, best, &it))
     }

@@ -34,7 +34,7 @@ fn tracks(over_time: &CountersOverTime, pid: u32) -> impl Iterator<Item = Event<
         let values = over_time.counters.iter().zip(&sample.values);
         values.filter_map(move |(counter, value)| {
             let args = Arguments::Value { value: (*value)? };
-            Some(Event { ph: "C", args, ..of(pid, &counter.label, sample.time) })
+            Some(Event { ph: "C", args, ..begin_event(pid, &counter.label, sample.time) })
         })
     })
 }
@@ -43,12 +43,12 @@ fn switches(over_time: &CountersOverTime, pid: u32) -> impl Iterator<Item = Even
     let switched = over_time.samples.iter().filter(|sample| sample.context_switch);
     switched.map(move |sample| Event {
         dur: Some(microseconds(sample.time.length_ns())),
-        ..of(pid, "context switch", sample.time)
+        ..begin_event(pid, "context switch", sample.time)
     })
 }
 
 /// An event at the begin of `time`.
-fn of(pid: u32, name: &str, time: TimeSpan) -> Event<'_> {
+fn begin_event(pid: u32, name: &str, time: TimeSpan) -> Event<'_> {
     Event {
         ph: "X",
         pid,
@@ -75,11 +75,11 @@ mod tests {
         let run = sampled_run();
         let events = serde_json::to_value(events(&run, 9)).expect("JSON");
         let events = events.as_array().expect("a list");
-        let of = |ph: &str| events.iter().filter(|e| e["ph"] == ph).collect::<Vec<&Value>>();
-        assert_eq!((of("M").len(), of("X").len()), (1, 1));
-        assert_eq!(of("X")[0]["ts"], json!(3.0));
+        let of_phase = |ph: &str| events.iter().filter(|e| e["ph"] == ph).collect::<Vec<&Value>>();
+        assert_eq!((of_phase("M").len(), of_phase("X").len()), (1, 1));
+        assert_eq!(of_phase("X")[0]["ts"], json!(3.0));
         // The second counter has no value in one of the twelve samples.
-        let tracks = of("C");
+        let tracks = of_phase("C");
         assert_eq!(tracks.len(), 23);
         assert_eq!(tracks[0]["name"], "SMs active");
         assert_eq!((&tracks[2]["ts"], &tracks[2]["args"]), (&json!(1.0), &json!({"value": 99.0})));

@@ -69,7 +69,7 @@ pub fn median_of_medians(processes: &[Vec<f64>], step: f64) -> Option<f64> {
 
 /// The median of each process that has samples, in ascending order.
 fn medians(processes: &[Vec<f64>], step: f64) -> Vec<f64> {
-    let of_process = |samples: &Vec<f64>| Some(Middle::of(samples, step)?.value);
+    let of_process = |samples: &Vec<f64>| Some(Middle::locate(samples, step)?.value);
     let mut medians: Vec<f64> = processes.iter().filter_map(of_process).collect();
     medians.sort_by(f64::total_cmp);
     medians

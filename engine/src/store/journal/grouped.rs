@@ -110,7 +110,7 @@ impl Group {
     /// The first invalid line.
     pub(super) fn take(&mut self) -> Result<Vec<Placed>, Invalid> {
         let lines = std::mem::take(&mut self.lines);
-        if let Some(rows) = together(&lines) {
+        if let Some(rows) = parse_together(&lines) {
             return Ok(lines
                 .iter()
                 .map(|line| line.place)
@@ -124,7 +124,7 @@ impl Group {
 }
 
 /// The rows of `lines`, one each; `None` where one of them has to be looked at alone.
-fn together(lines: &[RowLine]) -> Option<Vec<ConfigurationResult>> {
+fn parse_together(lines: &[RowLine]) -> Option<Vec<ConfigurationResult>> {
     let first = lines.first()?;
     let length = lines.iter().map(|line| line.row.len() + 1).sum::<usize>();
     let mut text = Vec::with_capacity(first.head.len() + length + END.len());

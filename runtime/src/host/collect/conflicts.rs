@@ -46,7 +46,10 @@ const OPERATIONS: [(&str, &str, usize); 2] = [("ld", "loads", LOADS), ("st", "st
 /// The bank conflicts in `counts`, by the names of their counters, and the divergent branches:
 /// without any, patching moved nothing. A chip does not have the metrics at the positions
 /// `missing`.
-pub(super) fn of(counts: &[SassCount], missing: &[usize]) -> BTreeMap<String, HardwareValue> {
+pub(super) fn count_conflicts(
+    counts: &[SassCount],
+    missing: &[usize],
+) -> BTreeMap<String, HardwareValue> {
     let mut instructions: BTreeMap<(u32, &str, u64), [u64; METRICS.len()]> = BTreeMap::new();
     for SassCount { cubin, function, offset, metric, value } in counts {
         instructions.entry((*cubin, function, *offset)).or_default()[*metric] += value;
@@ -113,7 +116,8 @@ mod tests {
     }
 
     fn of_loads(instructions: &[&[(usize, u64)]], missing: &[usize]) -> Result<f64, String> {
-        match &of(&counts(instructions), missing)["sass__shared_bank_conflicts_op_ld.sum"] {
+        match &count_conflicts(&counts(instructions), missing)["sass__shared_bank_conflicts_op_ld.sum"]
+        {
             HardwareValue::Value(value) => Ok(*value),
             HardwareValue::Unavailable(reason) => Err(reason.clone()),
         }

@@ -20,7 +20,7 @@ pub(super) fn median(values: &mut [f64]) -> f64 {
 
 /// The standard error of the middle of `samples` over that middle.
 pub(super) fn relative_standard_error(samples: &[f64]) -> f64 {
-    Middle::of(samples, STEP_NS).map_or(f64::INFINITY, |middle| middle.error / middle.value)
+    Middle::locate(samples, STEP_NS).map_or(f64::INFINITY, |middle| middle.error / middle.value)
 }
 
 #[cfg(test)]

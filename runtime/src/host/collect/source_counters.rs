@@ -86,7 +86,7 @@ pub(crate) fn collect(
         }
         SourceCollector::Conflicts => {
             let (counts, missing) = count(session, wanted, &conflicts::METRICS, once)?;
-            result.hardware.extend(conflicts::of(&counts, &missing));
+            result.hardware.extend(conflicts::count_conflicts(&counts, &missing));
         }
         SourceCollector::Samples => {
             let mut reset = || match request.sampling.cold_cache {

@@ -115,7 +115,7 @@ struct Functions {
 }
 
 impl Functions {
-    fn of(library: &Library) -> Result<Self> {
+    fn load(library: &Library) -> Result<Self> {
         // SAFETY: the types are those of nvml.h, with nvmlReturn_t and enumerations as the integers
         // that they are.
         unsafe {
@@ -154,7 +154,8 @@ impl Watch {
     pub(crate) fn begin(library: Option<&Path>, uuid: &str) -> Result<Self> {
         // Clocks are those of the GPU that it is a slice of.
         let Opened { library, device, is_slice } = Opened::device(library, uuid)?;
-        let functions = Functions::of(library).map_err(|e| format!("this NVML is too old: {e}"))?;
+        let functions =
+            Functions::load(library).map_err(|e| format!("this NVML is too old: {e}"))?;
         let mut watch = Self { functions, device, is_slice, hot_ns: None, is_virtual: None };
         watch.reasons()?;
         watch.hot_ns = watch.hot();
