@@ -153,8 +153,8 @@ mod tests {
     #[test]
     fn divergent_branches_are_told_where_the_chip_counts_them() {
         let counts = counts(&[&[(DIVERGENT, 3)], &[(DIVERGENT, 4)]]);
-        assert_eq!(of(&counts, &[])[DIVERGENT_BRANCHES], HardwareValue::Value(7.0));
-        assert!(!of(&counts, &[DIVERGENT]).contains_key(DIVERGENT_BRANCHES));
+        assert_eq!(count_conflicts(&counts, &[])[DIVERGENT_BRANCHES], HardwareValue::Value(7.0));
+        assert!(!count_conflicts(&counts, &[DIVERGENT]).contains_key(DIVERGENT_BRANCHES));
     }
 
     #[test]
