@@ -132,7 +132,7 @@ fn a_line_without_its_source_at_hand_shows_its_ptx_and_the_file_says_so() {
     let there = Packed::new();
     there.tool(&["gather", "--quiet", "--no-gate"]).run().exits_with(0);
     let shown = there.other(&["report", "--source"]).run().exits_with(0).stdout;
-    assert!(shown.contains("vector/src/lib.rs  (its text was not at hand)\n"), "{shown}");
+    assert!(shown.contains("vector/src/lib.rs  (its text was not available)\n"), "{shown}");
     let line = shown.lines().find(|line| line.contains("st.global"));
     assert!(line.is_some_and(|line| line.trim_start().starts_with(char::is_numeric)), "{shown}");
 }

@@ -56,7 +56,7 @@ fn blocks_of_three_dimensions_run_and_the_emulator_refuses_clusters() {
 
 #[test]
 fn the_command_line_chooses_among_compiled_values_and_adds_conditions() {
-    let chosen = ["reverse", "--series", "TILE=64", "--series", "where DOUBLE == true"];
+    let chosen = ["reverse", "--series", "TILE=64", "--series", "where DOUBLE==true"];
     assert_snapshot!(rows(&chosen), @"TILE=64,DOUBLE=true,n=2048,label=large,block=32 finished verified 256.0");
     let outcome = gpuprof(&["reverse", "--series", "TILE=128"]).exits_with(2);
     assert_snapshot!(outcome.stderr, @"error: axis `TILE` of tiles::reverse is compiled \

@@ -196,15 +196,15 @@ fn a_series_of_which_every_configuration_is_invalid_is_no_success() {
 
 #[test]
 fn a_series_whose_conditions_keep_nothing_is_no_success() {
-    let outcome = run(&["--series", "where block > 64"]);
-    let told = " unmeasured  vector::gather: no configuration meets its conditions";
+    let outcome = run(&["--series", "where block>64"]);
+    let expected = " unmeasured  vector::gather: no configuration meets its conditions";
     assert_eq!(outcome.code, Some(4), "{outcome:#?}");
-    assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains(expected), "{}", outcome.stdout);
 }
 
 #[test]
 fn two_documents_for_standard_output() {
-    for (arguments, told) in [
+    for (arguments, expected) in [
         (&["--export-csv", "-", "--export-json", "-"][..], "--export-csv and --export-json both"),
         (
             &["--export-json", "-", "--message-format", "json"],
@@ -214,12 +214,13 @@ fn two_documents_for_standard_output() {
         let refused = run(arguments).exits_with(2);
         assert_eq!(
             refused.stderr,
-            format!("error: {told} write to standard output: give one of them a file\n")
+            format!("error: {expected} write to standard output: give one of them a file\n")
         );
     }
     let refused = run(&["--export-csv", "same", "--export-junit", "same"]).exits_with(2);
-    let told = "--export-csv and --export-junit both write to same: give one of them another file";
-    assert_eq!(refused.stderr, format!("error: {told}\n"));
+    let expected =
+        "--export-csv and --export-junit both write to same: give one of them another file";
+    assert_eq!(refused.stderr, format!("error: {expected}\n"));
 }
 
 #[test]
@@ -432,14 +433,14 @@ fn an_unknown_key_in_the_configuration_file() {
 #[test]
 fn what_a_configuration_file_holds_steers_no_terminal_and_no_runner() {
     let hostile = "x = 1\n\u{1b}[2J\u{202e} = \"\"\"\n::error::gone\n\"\"\" ##[error]\n";
-    let told = with_config(hostile).exits_with(96).stderr;
+    let stderr = with_config(hostile).exits_with(96).stderr;
     assert!(
-        told.starts_with("error: .config/gpuprof.toml is not a valid configuration\n"),
-        "{told}"
+        stderr.starts_with("error: .config/gpuprof.toml is not a valid configuration\n"),
+        "{stderr}"
     );
-    assert!(!told.contains(['\u{1b}', '\u{202e}']), "{told:?}");
+    assert!(!stderr.contains(['\u{1b}', '\u{202e}']), "{stderr:?}");
     let line = |line: &str| line.trim_start().starts_with("::") || line.contains("##[");
-    assert!(!told.lines().any(line), "{told}");
+    assert!(!stderr.lines().any(line), "{stderr}");
 }
 
 #[test]

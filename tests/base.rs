@@ -275,7 +275,7 @@ fn a_checkout_of_the_users_is_a_base_too(commits: &Commits) {
     let list = commits.git(&["worktree", "list", "--porcelain"]);
     let mut lines = list.lines().filter_map(|line| line.strip_prefix("worktree "));
     let checkout = lines.rfind(|path| path.contains("/checkout-")).unwrap();
-    let same = commits.run_beside(Path::new(checkout), &["--strict", "copy"]).exits_with(0);
+    let same = commits.run_next_to(Path::new(checkout), &["--strict", "copy"]).exits_with(0);
     assert!(same.stdout.contains("since the baseline: "), "{}", same.stdout);
 }
 

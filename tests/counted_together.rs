@@ -1,5 +1,5 @@
 //! The default isolation on a fake GPU: if a configuration goes wrong where those of its kernel are
-//! counted together, it is counted alone, the others keep what they have, and a note names it.
+//! counted together, it is counted alone, the others keep their results, and a note names it.
 //!
 //! The fixture goes wrong only next to others here, so that every configuration ends well.
 
@@ -12,7 +12,7 @@ use crate::support::{FakeGpu, Outcome, with_limit};
 /// second counter pass, next to others.
 fn crowded(gpu: &FakeGpu, wrong: &str, more: &[&str]) -> Outcome {
     let tool = gpu.tool(&workshop(), &arguments(&["crowd"], more));
-    tool.env("GOES_WRONG", format!("beside-{wrong} 1 2048")).run()
+    tool.env("GOES_WRONG", format!("next-to-{wrong} 1 2048")).run()
 }
 
 /// The configurations that were measured again alone, each with the reason.
@@ -25,8 +25,8 @@ fn retried(outcome: &Outcome) -> Vec<(String, String)> {
     rows.iter().filter_map(again).collect()
 }
 
-/// Asserts that all four were counted, and that the one that went wrong, for this `reason`, was
-/// counted alone from then on, and the others together.
+/// Asserts that all four were counted: the configuration that went wrong, for this `reason`, alone
+/// from then on, and the others together.
 fn assert_apart(gpu: &FakeGpu, outcome: &Outcome, wrong: &str, reason: &str) {
     let of = |n: u64| [n / 32, n / 8, n / 32, 4 * n].map(|value| value as f64).to_vec();
     let expected = [1024, 2048, 3072, 4096].map(|n| (format!("n={n}"), of(n)));

@@ -123,7 +123,7 @@ fn an_index_out_of_bounds_ends_the_launch_with_its_place_block_and_thread() {
 fn what_ends_a_kernel_is_reported_in_its_own_words() {
     let outcome = run(&["ends", "--metrics", "ptx_instructions"]).exits_with(105);
     let failed = outcome.stdout.lines().filter_map(|line| line.split_once(": kernel 'ends' at "));
-    let failed: Vec<&str> = failed.map(|(_, told)| told).collect();
+    let failed: Vec<&str> = failed.map(|(_, message)| message).collect();
     assert_snapshot!(failed.join("\n"), @"
     data/src/speaking.rs:18:18, block (1,0,0), thread (31,0,0): the limit is _, which is too low
     data/src/speaking.rs:19:18, block (1,0,0), thread (31,0,0): assertion failed: limit > 31
@@ -138,13 +138,13 @@ fn what_ends_a_kernel_is_reported_in_its_own_words() {
 fn a_block_beyond_the_launch_bounds_is_invalid_and_the_bounds_are_in_the_ptx() {
     let outcome = run(&["double", "bounded", "--message-format", "json"]);
     let rows = outcome.events_of("configuration-finished");
-    let told = rows.iter().map(|row| {
+    let states = rows.iter().map(|row| {
         let (key, status) = (&row["configuration"], &row["status"]);
         format!("{key} {status} {}", row["status_reason"])
     });
-    let mut told: Vec<String> = told.collect();
-    told.sort();
-    assert_snapshot!(told.join("\n"), @r#"
+    let mut states: Vec<String> = states.collect();
+    states.sort();
+    assert_snapshot!(states.join("\n"), @r#"
     "MOST=128,block=128,n=1024" "finished" null
     "MOST=128,block=64,n=1024" "finished" null
     "MOST=64,block=128,n=1024" "invalid" "a block of 128 threads exceeds this kernel's launch bounds of 64, for which it is compiled (max_block)"
@@ -195,18 +195,18 @@ fn buffers_hold_what_generators_functions_and_files_give() {
     let more = ["::count", "read_back", "--message-format", "json", "--export-json", &export];
     let outcome = run(&more).exits_with(105);
     let rows = outcome.events_of("configuration-finished");
-    let told = rows.iter().map(|row| {
+    let states = rows.iter().map(|row| {
         let verified = if row["verified"] == true { "verified" } else { "" };
         let reason = row["status_reason"].as_str().unwrap_or(verified);
         format!("{} {}: {reason}", row["configuration"], row["status"])
     });
-    let without_folder = |told: String| match told.split_once(" from /") {
-        Some((told, path)) => format!("{told} from …{}", path.split_once("/workshop").unwrap().1),
-        None => told,
+    let without_folder = |state: String| match state.split_once(" from /") {
+        Some((head, path)) => format!("{head} from …{}", path.split_once("/workshop").unwrap().1),
+        None => state,
     };
-    let mut told: Vec<String> = told.map(without_folder).collect();
-    told.sort();
-    assert_snapshot!(told.join("\n"), @r#"
+    let mut states: Vec<String> = states.map(without_folder).collect();
+    states.sort();
+    assert_snapshot!(states.join("\n"), @r#"
     "block=64,nodes=128,most=0" "failed": making `offsets`: a graph needs edges
     "block=64,nodes=128,most=2" "finished": verified
     "block=64,nodes=128,most=5" "finished": verified

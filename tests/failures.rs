@@ -199,7 +199,7 @@ fn a_quick_run_judges_nothing_and_says_so_everywhere() {
      checks    every row: init, race in 80 of 256 blocks; memory, sync in all
 
      advice
-     88% of use  88% of the sectors of global loads are in vain: 32.0 sectors for each request of a warp, and 12% of their bytes are used; most by vector/src/lib.rs:19 at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory. In Rust, shared!([f32; N]) is such a tile.
+     88% of use  88% of the sectors of global loads are wasted: 32.0 sectors for each request of a warp, and 12% of their bytes are used; most by vector/src/lib.rs:19 at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory. In Rust, shared!([f32; N]) is such a tile.
 
      quick  one process and few samples a configuration; nothing is judged or compared
 

@@ -72,7 +72,7 @@ fn played(scene: &str, more: &[&str]) -> (Seen, Vec<Outcome>) {
     }
     for (outcome, mark) in outcomes[1..].iter().zip(["▒▒▒", "did not become quiet"]) {
         let heard = outcome.stdout.contains(mark) || outcome.stderr.contains(mark);
-        assert!(heard, "{scene}: nobody hears {mark}: {outcome:#?}");
+        assert!(heard, "{scene}: {mark} is not heard: {outcome:#?}");
     }
     (plain, outcomes)
 }

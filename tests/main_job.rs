@@ -219,7 +219,7 @@ fn is_the_page_of_strides(page: &str) {
 
     | worth | advice |
     | :--- | :--- |
-    | 88% of use | 88% of the sectors of global loads are in vain: 32.0 sectors for each request of a warp, and 12% of their bytes are used; most by vector/src/lib.rs:19 at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory. In Rust, shared!(\[f32; N\]) is such a tile. |
+    | 88% of use | 88% of the sectors of global loads are wasted: 32.0 sectors for each request of a warp, and 12% of their bytes are used; most by vector/src/lib.rs:19 at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory. In Rust, shared!(\[f32; N\]) is such a tile. |
 
     × was measured; \~% of time is an estimate of what would go away; % of use is of one unit seen alone
 
@@ -271,7 +271,7 @@ fn every_export_is_written_to_its_file() {
      checks    every row: init, race in 80 of 256 blocks; memory, sync in all
 
      advice
-     88% of use  88% of the sectors of global loads are in vain: 32.0 sectors for each request of a warp, and 12% of their bytes are used; most by vector/src/lib.rs:19 at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory. In Rust, shared!([f32; N]) is such a tile.
+     88% of use  88% of the sectors of global loads are wasted: 32.0 sectors for each request of a warp, and 12% of their bytes are used; most by vector/src/lib.rs:19 at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory. In Rust, shared!([f32; N]) is such a tile.
 
      PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
      PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml:2]

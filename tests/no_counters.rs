@@ -40,7 +40,7 @@ fn every_obstacle_is_reported_with_its_remedy() {
         ("fail cuptiProfilerHostInitialize 46", "(46)", "install a newer CUPTI"),
         ("support architecture 1", "architecture: this CUPTI does not support", "a GPU below 7.0"),
         // A library that crashes is an answer.
-        ("abort at=cuptiRangeProfilerEnable", "was killed by SIGABRT (signal 6)", "told to abort"),
+        ("abort at=cuptiRangeProfilerEnable", "was killed by SIGABRT (signal 6)", "asked to abort"),
         (
             "abort at=cuptiRangeProfilerEnable",
             "set up CUPTI",

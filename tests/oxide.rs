@@ -109,7 +109,7 @@ fn kernels_of_cuda_oxide_are_swept_verified_and_judged_and_their_contracts_are_k
     let judged = outcome.events_of("threshold-judged");
     assert_eq!(judged[0]["judgement"]["verdict"], "pass", "{judged:#?}");
     let provenance = &outcome.events_of("run-started")[0]["provenance"];
-    let toolchain = provenance["kernel_toolchain"].as_str().expect("it is told");
+    let toolchain = provenance["kernel_toolchain"].as_str().expect("the provenance names it");
     // The beginning of the backend's SHA-256.
     assert!(toolchain.starts_with("cuda-oxide fae226693575 (rustc 1."), "{toolchain}");
     assert!(toolchain.ends_with("; sm_80, not contracted)"), "{toolchain}");
@@ -140,17 +140,17 @@ fn what_the_compiler_made_of_our_kernels_runs_on_the_emulated_driver() {
 
 #[test]
 fn what_does_not_fit_the_device_code_is_shown_where_the_kernel_is() {
-    let told = |feature: &str| {
+    let errors_of = |feature: &str| {
         let stderr = run(&["--features", feature]).exits_with(101).stderr;
-        let (_, told) = stderr.split_once("error: ").expect("there is an error");
-        told.to_owned()
+        let (_, errors) = stderr.split_once("error: ").expect("there is an error");
+        errors.to_owned()
     };
-    assert_snapshot!(told("sizes"), @r"
+    assert_snapshot!(errors_of("sizes"), @r"
     declarations do not fit their kernels:
     error: `other_sizes` takes other parameters than its signature makes. By the signature, with bytes: n: u64 (8), y: &mut [f32] (8), y.len(): usize (8); in its PTX: 4, 8, 8
        --> kernels/src/lib.rs:132
     ");
-    assert_snapshot!(told("missing"), @r"
+    assert_snapshot!(errors_of("missing"), @r"
     declarations do not fit their kernels:
     error: the device code in kernels::sweep has no entry point `saxpi`: did you mean `saxpy`?
        --> kernels/src/lib.rs:143
@@ -162,14 +162,14 @@ fn without_the_backend_or_a_nightly_rust_the_error_says_how_to_get_them() {
     let workspace = fixture();
     let arguments = ["run", "--package", "kernels"];
     let home = tempfile::tempdir().expect("a folder can be made");
-    let told = |tool: Tool| {
+    let refusal = |tool: Tool| {
         let stderr = tool.run().exits_with(101).stderr;
         stderr
             .replace(&workspace.root.display().to_string(), "ROOT")
             .replace(&home.path().display().to_string(), "HOME")
     };
     let named = tool(&workspace, &arguments).env("CUDA_OXIDE_BACKEND", "/nowhere/b.so");
-    assert_snapshot!(told(named), @"error: kernels of NVIDIA's Rust are not compiled: CUDA_OXIDE_BACKEND names /nowhere/b.so, which is not a file");
+    assert_snapshot!(refusal(named), @"error: kernels of NVIDIA's Rust are not compiled: CUDA_OXIDE_BACKEND names /nowhere/b.so, which is not a file");
     // Cargo's own home would contain this machine's settings.
     let registry = std::env::var("CARGO_HOME").map(Into::into);
     let registry = registry.unwrap_or_else(|_| {
@@ -181,15 +181,15 @@ fn without_the_backend_or_a_nightly_rust_the_error_says_how_to_get_them() {
     }
     let nowhere =
         tool(&workspace, &arguments).without("CUDA_OXIDE_BACKEND").env("CARGO_HOME", home.path());
-    let nowhere = told(nowhere);
+    let nowhere = refusal(nowhere);
     assert!(nowhere.contains("looked for HOME/cuda-oxide/librustc_codegen_cuda.so"), "{nowhere}");
     assert!(nowhere.contains("`cargo oxide build` in the package builds it once"), "{nowhere}");
     let stable = tool(&workspace, &arguments).without("RUSTC_BOOTSTRAP");
-    let stable = told(stable);
+    let stable = refusal(stable);
     assert!(stable.contains("is loaded by nightly Rust alone, and this is rustc 1."), "{stable}");
     let other = home.path().join("other.so");
     fs::write(&other, "\0librustc_driver-0123456789abcdef.so\0").expect("it can be written");
-    let other = told(tool(&workspace, &arguments).env("CUDA_OXIDE_BACKEND", &other));
+    let other = refusal(tool(&workspace, &arguments).env("CUDA_OXIDE_BACKEND", &other));
     assert!(
         other.contains(
             "was built by another toolchain. It needs librustc_driver-0123456789abcdef.so"

@@ -175,7 +175,7 @@ fn a_crash_in_a_pass_ends_its_own_configuration() {
         assert_eq!(
             reason,
             "the process was killed by SIGABRT (signal 6); the end of its stderr:\n\
-             fake CUPTI: told to abort in pass 1"
+             fake CUPTI: asked to abort in pass 1"
         );
         assert_eq!(other, finished());
         // Nothing of it was collected after the crash, and everything of the other one, which may

@@ -35,14 +35,14 @@ fn status(outcome: &Outcome, n: u64) -> (String, String) {
 }
 
 /// Asserts the counts of those with `n` elements: a warp loads 32 of them, in sectors of 32 bytes.
-fn counted(outcome: &Outcome, n: impl IntoIterator<Item = u64>, told: &str) {
+fn counted(outcome: &Outcome, n: impl IntoIterator<Item = u64>, case: &str) {
     let all = values(outcome);
     for n in n {
         let worth = [n / 32, n / 8, n / 32, 4 * n].map(|value| value as f64);
         assert_eq!(
             all.get(&format!("n={n}")),
             Some(&worth.to_vec()),
-            "{told}: {n} of {outcome:#?}"
+            "{case}: {n} of {outcome:#?}"
         );
     }
 }
@@ -121,18 +121,18 @@ fn what_goes_wrong_in_a_pass_is_reported_of_its_own_configuration() {
         ),
         ("faults", 105, "failed", "CUDA_ERROR_ILLEGAL_ADDRESS"),
         ("refused", 0, "invalid", "a block of 4096 threads exceeds the device's limit of 1024"),
-        ("beside-panics", 0, "finished", ""),
-        ("beside-fills", 0, "finished", ""),
-        ("beside-faults", 0, "finished", ""),
+        ("next-to-panics", 0, "finished", ""),
+        ("next-to-fills", 0, "finished", ""),
+        ("next-to-faults", 0, "finished", ""),
     ] {
         for (pass, ahead) in [(0, "1"), (2, "0")] {
             let gpu = FakeGpu::new();
             let wrong = format!("{what} {pass} 2048");
             let outcome = run(&gpu, &["--ahead", ahead], ("GOES_WRONG", &wrong));
             let outcome = outcome.exits_with(code);
-            let told = status(&outcome, 2048);
-            assert_eq!(told.0, expected, "{wrong}: {}", told.1);
-            assert!(told.1.contains(reason), "{wrong}: {}", told.1);
+            let found = status(&outcome, 2048);
+            assert_eq!(found.0, expected, "{wrong}: {}", found.1);
+            assert!(found.1.contains(reason), "{wrong}: {}", found.1);
             let fine = FOUR.into_iter().filter(|&n| n != 2048 || expected == "finished");
             counted(&outcome, fine, &wrong);
             assert_eq!(left(&outcome), NONE, "{wrong}");
@@ -146,13 +146,13 @@ fn a_gpu_run_tells_what_a_kernel_changed_that_it_only_reads() {
     let gpu = FakeGpu::new();
     let all = arguments(&["faults", "writes_its_input"], &[]);
     let outcome = gpu.tool(&workshop(), &all).run().exits_with(105);
-    let told = |how: u32| {
+    let row = |how: u32| {
         let of = |event: &&Value| event["configuration"] == format!("how={how}");
         let events = outcome.events_of("configuration-finished");
         events.iter().find(of).expect("it was run")["status_reason"].to_string()
     };
     let wrong = "verify failed: the kernel takes `x` to read only, and changed";
-    let rows = [0, 1, 2, 3].map(told);
+    let rows = [0, 1, 2, 3].map(row);
     assert_eq!(rows[0], "null");
     assert!(
         rows[1].contains(&format!("{wrong} 31 of its 32 elements; first x[0]: from 0 to 7")),

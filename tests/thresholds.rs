@@ -53,11 +53,16 @@ fn a_threshold_that_fails_ends_with_100_and_the_value_and_configuration_that_dec
     ");
 }
 
+/// A run of `gather` with a limit on the sectors that its configurations with this stride load.
+fn gather_where(stride: u32, limit: &str, more: &[&str]) -> Outcome {
+    gated("gather", &[&format!("where stride=={stride} load_sectors_per_request {limit}")], more)
+}
+
 #[test]
 fn where_speaks_of_the_configurations_it_names() {
-    let held = gated("gather", &["where stride==2 load_sectors_per_request == 8"], &[]);
+    let held = gather_where(2, "== 8", &[]);
     assert_eq!(held.code, Some(0), "{held:#?}");
-    let violated = gated("gather", &["where stride==4 load_sectors_per_request == 8"], &[]);
+    let violated = gather_where(4, "== 8", &[]);
     assert_eq!(violated.code, Some(100), "{violated:#?}");
     let line = "FAIL  where stride==4 load_sectors_per_request == 8  16 at block=64,stride=4,n=4096 (limit 8, 100.0% beyond)";
     assert!(violated.stdout.contains(line), "{}", violated.stdout);
@@ -91,8 +96,7 @@ fn a_run_that_judges_a_part_exits_with_0_and_with_106_under_strict() {
 
 #[test]
 fn a_threshold_that_applies_to_no_configuration_is_refused_before_anything_is_measured() {
-    let refused = gated("gather", &["where stride==3 load_sectors_per_request <= 4"], &[]);
-    let refused = refused.exits_with(2);
+    let refused = gather_where(3, "<= 4", &[]).exits_with(2);
     assert_eq!(refused.stdout, "");
     assert_snapshot!(refused.stderr, @"
     error: the threshold applies to no configuration: axis `stride` has no value 3: it has 1, 2, 4, 8
@@ -101,8 +105,7 @@ fn a_threshold_that_applies_to_no_configuration_is_refused_before_anything_is_me
        | where stride==3 load_sectors_per_request <= 4
        | ^^^^^^^^^^^^^^^
     ");
-    let other = ["--series", "stride=1,2"];
-    gated("gather", &["where stride==4 load_sectors_per_request <= 4"], &other).exits_with(0);
+    gather_where(4, "<= 4", &["--series", "stride=1,2"]).exits_with(0);
 }
 
 #[test]
@@ -176,7 +179,7 @@ fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
      checks    every row: init, race in 80 of 256 blocks; memory, sync in all
 
      advice
-     88% of use  88% of the sectors of global loads are in vain: 32.0 sectors for each request of a warp, and 12% of their bytes are used; most by vector/src/lib.rs:19 at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory. In Rust, shared!([f32; N]) is such a tile.
+     88% of use  88% of the sectors of global loads are wasted: 32.0 sectors for each request of a warp, and 12% of their bytes are used; most by vector/src/lib.rs:19 at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory. In Rust, shared!([f32; N]) is such a tile.
 
      PASS  best load_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
 

@@ -307,7 +307,7 @@ impl CargoBuild<'_> {
     fn command(&self, ptx: Option<&Utf8Path>, flags: &[String]) -> Result<Command> {
         let toolchain = self.build.toolchain;
         let wrapper = env::current_exe().map_err(|e| {
-            failed(format!("cannot tell which file this executable is, which wraps rustc: {e}"))
+            failed(format!("the path of this executable, which wraps rustc, is unknown: {e}"))
         })?;
         let users = env::var_os("RUSTC_WRAPPER").unwrap_or_default();
         let mut arguments = self.arguments.clone();

@@ -58,9 +58,12 @@ impl Disassembler {
         let output =
             output.map_err(|e| format!("{} cannot be started: {e}", self.0.file.display()))?;
         if !output.status.success() {
-            let told = String::from_utf8_lossy(&output.stderr);
-            let told = told.lines().next().unwrap_or_default();
-            return Err(format!("nvdisasm {} ends with {}: {told}", self.0.version, output.status));
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let reason = stderr.lines().next().unwrap_or_default();
+            return Err(format!(
+                "nvdisasm {} ends with {}: {reason}",
+                self.0.version, output.status
+            ));
         }
         Ok(functions(&String::from_utf8_lossy(&output.stdout)))
     }

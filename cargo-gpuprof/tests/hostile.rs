@@ -54,7 +54,7 @@ fn what_is_no_file_is_refused_unread() {
     symlink("/dev/zero", at("link-to-device")).expect("it can be made");
     symlink(at("loop"), at("loop")).expect("it can be made");
     let _socket = UnixListener::bind(at("socket")).expect("it can be made");
-    for (name, told) in [
+    for (name, reason) in [
         ("folder", "it is a folder, not a file"),
         ("pipe", "it is a named pipe, not a file"),
         ("link-to-pipe", "it is a named pipe, not a file"),
@@ -65,7 +65,7 @@ fn what_is_no_file_is_refused_unread() {
     ] {
         let failure = document::read(&at(name)).expect_err("it is no run");
         assert_refused(&failure, &at(name));
-        assert_eq!(failure.message, format!("cannot read {}: {told}", at(name)));
+        assert_eq!(failure.message, format!("cannot read {}: {reason}", at(name)));
     }
     // A link to a run is one: a baseline in git may be kept elsewhere.
     fs::write(at("run.json"), corpus("run-1-emulator.json")).expect("it can be written");
@@ -81,10 +81,11 @@ fn a_file_cut_off_anywhere_is_refused_where_it_ends() {
     // Near every kind of byte: inside names, numbers, texts and between them.
     let near = |at: &usize| at.is_multiple_of(61) || *at < 80 || end - at < 40;
     for at in (0..end).filter(near) {
-        let told = refusal(&whole[..at]);
-        let byte = told.strip_prefix("b.json is not a run document: byte ").expect("it has a byte");
+        let reason = refusal(&whole[..at]);
+        let byte =
+            reason.strip_prefix("b.json is not a run document: byte ").expect("it has a byte");
         let byte = byte.split(':').next().and_then(|n| n.parse().ok()).unwrap_or(usize::MAX);
-        assert!(byte <= at && at - byte < 24, "cut at {at}: {told}");
+        assert!(byte <= at && at - byte < 24, "cut at {at}: {reason}");
     }
     let inside = whole.windows(4).position(|w| w == b"\"id\"").expect("it has one") + 2;
     assert_eq!(
@@ -98,7 +99,7 @@ fn a_file_cut_off_anywhere_is_refused_where_it_ends() {
 
 #[test]
 fn values_that_no_run_has_are_refused_at_their_byte() {
-    for (text, told) in [
+    for (text, reason) in [
         (r#"{"schema_version": 1e999}"#, "byte 23: number out of range"),
         (r#"{"schema_version": 4294967296}"#, "byte 28: invalid value: integer `4294967296`"),
         (r#"{"schema_version": "1"}"#, "byte 21: invalid type: string \"1\", expected u32"),
@@ -110,7 +111,7 @@ fn values_that_no_run_has_are_refused_at_their_byte() {
         ("\u{feff}{}", "byte 0: expected value"),
     ] {
         let message = refusal(text.as_bytes());
-        let start = format!("b.json is not a run document: {told}");
+        let start = format!("b.json is not a run document: {reason}");
         assert!(message.starts_with(&start), "{text}: {message}");
     }
     assert!(refusal(b"{\"schema_version\": 1, \"id\": \"\xff\"}").contains("invalid unicode"));
@@ -119,9 +120,10 @@ fn values_that_no_run_has_are_refused_at_their_byte() {
 #[test]
 fn nothing_of_what_is_too_large_or_too_deep_is_repeated() {
     let long = "a".repeat(100 << 20);
-    let told = refusal(format!(r#"{{"schema_version": "{long}"}}"#).as_bytes());
+    let message = refusal(format!(r#"{{"schema_version": "{long}"}}"#).as_bytes());
     assert!(
-        told.contains("…") && told.ends_with("; the file ends there") || told.contains("line 1")
+        message.contains("…") && message.ends_with("; the file ends there")
+            || message.contains("line 1")
     );
     assert!(
         refusal(format!(r#"{{"schema_version": 1, "id": {}}}"#, "1".repeat(1 << 20)).as_bytes())
@@ -176,9 +178,10 @@ fn a_journal_that_is_none_is_refused_at_its_byte() {
     ] {
         let failure = resume(&bytes).expect_err("it is no journal");
         assert_refused(&failure, Utf8Path::new(journal::FILE));
-        let told = failure.message.split("byte ").nth(1).and_then(|rest| rest.split(':').next());
-        let told: usize = told.and_then(|n| n.parse().ok()).expect("it has a byte");
-        assert!((byte..byte + 200).contains(&told), "{byte}: {failure}");
+        let reported =
+            failure.message.split("byte ").nth(1).and_then(|rest| rest.split(':').next());
+        let reported: usize = reported.and_then(|n| n.parse().ok()).expect("it has a byte");
+        assert!((byte..byte + 200).contains(&reported), "{byte}: {failure}");
     }
 }
 

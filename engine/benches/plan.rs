@@ -35,14 +35,14 @@ const SERIES: [(&str, &[&str], Option<usize>); 5] = [
             "a = 1..1000 step 1",
             "b = 1..1000 step 1",
             "c = 1..100 step 1",
-            "where a == b",
-            "where c <= a",
+            "where a==b",
+            "where c<=a",
         ],
         None,
     ),
     (
         "sample",
-        &["a = 1..100000 step 1", "b = 1..100000 step 1", "c = 1..1000 step 1", "where a <= b"],
+        &["a = 1..100000 step 1", "b = 1..100000 step 1", "c = 1..1000 step 1", "where a<=b"],
         Some(100_000),
     ),
 ];

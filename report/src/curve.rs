@@ -81,11 +81,11 @@ impl<'s> Curve<'s> {
 
     /// The curve's title: `duration [µs] along n, the best of each block`.
     pub fn title(&self) -> String {
-        let beside = match self.others.as_slice() {
+        let best = match self.others.as_slice() {
             [] => String::new(),
             others => format!(", the best of each {}", others.join(" and ")),
         };
-        format!("{} along {}{beside}", self.quantity(), self.axis.name)
+        format!("{} along {}{best}", self.quantity(), self.axis.name)
     }
 
     /// The best value.

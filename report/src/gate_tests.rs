@@ -231,11 +231,11 @@ fn a_soft_threshold_is_told_as_a_warning_and_every_violation_with_its_values_in_
     let others = run.series[0].judgements[0].violations.iter().skip(1);
     assert_eq!(others.clone().count(), 3);
     for other in others {
-        let told = format!("{}: {}", other.configuration, other.value);
+        let value = format!("{}: {}", other.configuration, other.value);
         for text in
             [&table, &line(&markdown, "| warn every"), &line(&github, "::error file"), &junit]
         {
-            assert!(text.contains(&told), "{told} in {text}");
+            assert!(text.contains(&value), "{value} in {text}");
         }
     }
 }
@@ -245,8 +245,8 @@ fn a_noisy_value_is_told_with_its_interval_and_an_exact_one_without() {
     let run = compared(gpu_run(), timed(1.0), &["every duration <= 100 us", "registers <= 8"]);
     let table = unwrapped(&written_whole(&Table::default(), &run));
     // Four processes: the interval is all of them, with the level that this has.
-    let told = "(limit 100 µs, 162.1% beyond); 88% interval 261.8 µs … 262.3 µs [";
-    assert!(table.contains(told), "{table}");
+    let interval = "(limit 100 µs, 162.1% beyond); 88% interval 261.8 µs … 262.3 µs [";
+    assert!(table.contains(interval), "{table}");
     assert!(table.contains("(limit 8, 100.0% beyond) ["), "{table}");
     assert_eq!(run.series[0].judgements[0].violations[1].interval.unwrap().level, 0.875);
 }

@@ -122,7 +122,8 @@ fn what_few_processes_of_many_rows_cannot_tell_apart_is_not_left_to_the_noise() 
         unwrapped(&written(&table(None), &run(h200(), vec![series(rows)])))
     };
     let few = of(&[1.0, 1.05, 1.1]);
-    let said = "3 processes per configuration are few for 12 configurations, and --repeat 7 tells";
+    let said =
+        "3 processes per configuration are few for 12 configurations, and --repeat 7 separates";
     assert!(few.contains(said), "{few}");
     let many = of(&[1.0, 1.05, 1.1, 1.02, 1.07, 1.03, 1.08]);
     assert!(!many.contains("are few for"), "{many}");

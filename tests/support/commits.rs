@@ -80,7 +80,7 @@ harness = false
 [dependencies]
 gpuprof = { path = RUNTIME }
 [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]
-beside = { path = \"../../../beside\" }
+neighbour = { path = \"../../../neighbour\" }
 ";
 
 /// The library at a revision: its kernels by name and index. The build must read the revision's own
@@ -145,10 +145,11 @@ impl Commits {
         }
         let lock = fs::read(repository_folder().join("Cargo.lock")).expect("it is locked");
         write(&root.join("project/gpu/Cargo.lock"), &lock);
-        let beside = "[package]\nname = \"beside\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+        let neighbour =
+            "[package]\nname = \"neighbour\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
         let files = [
-            ("beside/Cargo.toml", beside),
-            ("beside/src/lib.rs", "//! Beside the repository.\n"),
+            ("neighbour/Cargo.toml", neighbour),
+            ("neighbour/src/lib.rs", "//! Next to the repository.\n"),
             ("project/README", "nothing yet\n"),
         ];
         for (path, text) in files {
@@ -168,7 +169,7 @@ impl Commits {
         let files = [
             ("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"shop\"]\n".to_owned()),
             ("shop/Cargo.toml", MANIFEST.replace("RUNTIME", &runtime)),
-            ("shop/benches/kernels.rs", "use beside as _;\ngpuprof::main!(shop);\n".to_owned()),
+            ("shop/benches/kernels.rs", "use neighbour as _;\ngpuprof::main!(shop);\n".to_owned()),
             (".cargo/config.toml", "[env]\nSHOP = \"good\"\n".to_owned()),
             ("shop/src/lib.rs", library(Self::GOOD, &[("scale", "i"), ("gone", "i")])),
         ];
@@ -226,7 +227,7 @@ impl Commits {
     }
 
     /// As [`Commits::run`], next to the workspace in another checkout at `folder`.
-    pub fn run_beside(&self, folder: &Path, arguments: &[&str]) -> Outcome {
+    pub fn run_next_to(&self, folder: &Path, arguments: &[&str]) -> Outcome {
         let own = folder.join("gpu").display().to_string();
         seed(&self.workspace.target, &Path::new("folders").join(own.trim_start_matches('/')));
         let folder = folder.display().to_string();

@@ -32,12 +32,12 @@ fn the_forecast_is_what_the_judge_then_says() {
     let gate = default_gate();
     for (processes, percent) in [(7, 1.5), (7, 0.8), (10, 2.0)] {
         let budget = Budget::up_to(29, 1, 0);
-        let (mut told, mut passed, mut caught) = (0.0, 0.0, 0.0);
+        let (mut forecast, mut passed, mut caught) = (0.0, 0.0, 0.0);
         let draws = 300;
         for _ in 0..draws {
             let base = run(processes, (100_000.0, percent), &mut random);
             let found = predict(&base, u32::try_from(processes).unwrap(), 1).unwrap();
-            told += found.decides;
+            forecast += found.decides;
             let mut verdict = |time| {
                 let head = run(processes, (time, percent), &mut random);
                 let rows = |run: &Run| run.series[0].configurations.clone();
@@ -56,8 +56,9 @@ fn the_forecast_is_what_the_judge_then_says() {
             let slower = 1.0 + found.catches_percent.unwrap() / 100.0;
             caught += f64::from(u8::from(verdict(100_000.0 * slower) == Verdict::Fail));
         }
-        let [told, passed, caught] = [told, passed, caught].map(|sum| sum / f64::from(draws));
-        assert!((told - passed).abs() < 0.14, "{processes} at {percent}: {told} {passed}");
+        let [forecast, passed, caught] =
+            [forecast, passed, caught].map(|sum| sum / f64::from(draws));
+        assert!((forecast - passed).abs() < 0.14, "{processes} at {percent}: {forecast} {passed}");
         assert!(caught > 0.82, "{processes} at {percent}: caught {caught}");
     }
 }
@@ -96,10 +97,11 @@ fn exact_metrics_need_no_processes() {
     };
     assert_eq!(questions(&[]), Some(1), "the default gate on time");
     assert_eq!(questions(&["registers <= baseline", "duration <= 1 s"]), Some(1));
-    assert_eq!(questions(&["every duration <= baseline + 5%"]), Some(1), "it is replaced");
-    assert_eq!(questions(&["where block==64 duration <= baseline + 5%"]), Some(2));
-    assert_eq!(questions(&["where block==128 duration <= baseline + 5%"]), Some(1));
-    assert_eq!(questions(&["best duration <= baseline + 5%"]), Some(1));
+    let selected = |selector: &str| questions(&[&format!("{selector} duration <= baseline + 5%")]);
+    assert_eq!(selected("every"), Some(1), "it is replaced");
+    assert_eq!(selected("where block==64"), Some(2));
+    assert_eq!(selected("where block==128"), Some(1));
+    assert_eq!(selected("best"), Some(1));
     assert_eq!(questions(&["every duration <= baseline - 5%"]), None, "an improvement");
     let other = SeriesId { kernel: "other".into(), ..base.series[0].id.clone() };
     let planned = [(&other, &[point(64, 1 << 20)][..], &limits(&[])[..])];

@@ -111,7 +111,7 @@ pub fn same_program(
     Ok(compared(discipline.in_any_order()).map(|difference| difference.between(2)))
 }
 
-/// The subject of a difference, and what each side has of it.
+/// The subject of a difference, and its value on each side.
 struct Difference {
     what: String,
     first: String,
@@ -403,7 +403,7 @@ mod tests {
         assert_eq!(compared(&[1], &[1, 3], By::Grid, Mode::Balanced), Err("a launch more".into()));
         // Both sides: the one without a counterpart, and the first unmatched one.
         let discipline = Discipline { matching: By::Grid, strictness: Mode::Balanced };
-        let told = |a: &[u32], b: &[u32]| {
+        let first_and_other = |a: &[u32], b: &[u32]| {
             let error = same_program(&launched(a), &launched(b), discipline).unwrap_err();
             (error.first, error.other)
         };
@@ -411,8 +411,8 @@ mod tests {
             format!("`saxpy` grid {grid}x1x1 block 256x1x1 shared 0 context 1 stream 7")
         };
         let expected = (launch(2), format!("absent (but {} is)", launch(3)));
-        assert_eq!(told(&[1, 2, 4], &[4, 3, 1]), expected);
-        assert_eq!(told(&[1, 2], &[1]), (launch(2), "absent".to_owned()));
+        assert_eq!(first_and_other(&[1, 2, 4], &[4, 3, 1]), expected);
+        assert_eq!(first_and_other(&[1, 2], &[1]), (launch(2), "absent".to_owned()));
         assert_eq!(
             compared(&[1], &[1, 3], By::Grid, Mode::Relaxed),
             Ok(Some("a launch more".into()))
@@ -448,8 +448,8 @@ mod tests {
             (|l| l.shared_bytes = 4, "4 context 1 stream 7"),
             (|l| l.cluster = Some([2, 1, 1]), "0 cluster 2x1x1 context 1 stream 7"),
         ];
-        for (change, told) in changes {
-            let expected = format!("`saxpy` grid 4x1x1 block 256x1x1 shared {told}");
+        for (change, end) in changes {
+            let expected = format!("`saxpy` grid 4x1x1 block 256x1x1 shared {end}");
             assert_eq!(differs(change, Matching::All), Some(expected));
             assert_eq!(differs(change, Matching::Grid), None);
         }

@@ -48,7 +48,7 @@ pub fn meaning(name: &str) -> Option<&'static str> {
         "short scoreboard" => "shared memory, or a special function",
         "barrier" => "other warps of its block at a barrier",
         "membar" => "a memory fence",
-        "wait" => "a fixed latency of its own instruction",
+        "wait" => "the fixed latency of an earlier instruction",
         "math pipe throttle" => "a pipeline that is busy",
         "lg throttle" => "the queue of global and local accesses",
         "mio throttle" => "the queue of shared memory and special functions",

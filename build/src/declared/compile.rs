@@ -153,7 +153,7 @@ fn failed(message: String) -> Failure {
 /// This executable cannot be found (exit code 101).
 fn find(tools: &Tools<'_>) -> Result<Compilers> {
     let executable = env::current_exe().map_err(|e| {
-        failed(format!("cannot tell which file this executable is, which starts NVRTC: {e}"))
+        failed(format!("the path of this executable, which starts NVRTC, is unknown: {e}"))
     })?;
     let search = Search { newest: tools.newest, ..Search::from_environment(None) };
     let nvrtc = Compiler::find(&search, &executable, tools.interrupt);

@@ -121,7 +121,7 @@ fn missing(symbol: &str, code: &[Code], harness: &Harness) -> String {
     let others = code.iter().find_map(|code| {
         Some((&code.bundle.name, code.bundle.other().filter(|_| code.bundle.ptx().is_none())?))
     });
-    let told = match (others, names().count()) {
+    let known = match (others, names().count()) {
         (Some((package, what)), _) => format!(
             "that of `{package}` is {what}, and gpuprof launches PTX. cuda-oxide writes NVVM IR \
              where a kernel of the crate calls a function of libdevice (sin, exp, pow, …); from its \
@@ -135,7 +135,7 @@ fn missing(symbol: &str, code: &[Code], harness: &Harness) -> String {
         }),
     };
     let (package, target) = (&harness.package, &harness.target);
-    format!("the device code in {package}::{target} has no entry point `{symbol}`: {told}")
+    format!("the device code in {package}::{target} has no entry point `{symbol}`: {known}")
 }
 
 /// That the parameters of `point` are others than the signature of `asked` makes.
@@ -201,14 +201,14 @@ mod tests {
     #[test]
     fn a_missing_entry_point_is_reported_with_the_existing_ones() {
         let ptx = |text: &str| code("k", Payload::Ptx(text.into()));
-        let told = |code: &[Code]| missing("scale", code, &harness());
+        let message = |code: &[Code]| missing("scale", code, &harness());
         assert_eq!(
-            told(&[ptx(".visible .entry scal(\n)\n{\nret;\n}\n")]),
+            message(&[ptx(".visible .entry scal(\n)\n{\nret;\n}\n")]),
             "the device code in p::t has no entry point `scale`: did you mean `scal`?"
         );
-        assert!(told(&[]).ends_with("it holds none that a kernel could be in"));
+        assert!(message(&[]).ends_with("it holds none that a kernel could be in"));
         let other =
-            told(&[ptx(".visible .entry scal()\n{\n}\n"), code("m", Payload::Other("NVVM IR"))]);
+            message(&[ptx(".visible .entry scal()\n{\n}\n"), code("m", Payload::Other("NVVM IR"))]);
         assert!(other.contains("that of `m` is NVVM IR, and gpuprof launches PTX"), "{other}");
     }
 }

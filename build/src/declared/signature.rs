@@ -73,7 +73,7 @@ fn check_parameters(
         // Machine code has no alignments.
         size != taken.size || align > 0 && taken.align > 0 && align != taken.align
     });
-    let told = differ.map(|(at, (parameter, taken))| {
+    let errors = differ.map(|(at, (parameter, taken))| {
         let place = FilePosition {
             file: PathBuf::from(&asked.series.file),
             line: parameter.line,
@@ -95,8 +95,8 @@ fn check_parameters(
         );
         error_at(message, place)
     });
-    let told: Vec<Diagnostic> = told.collect();
-    if told.is_empty() { Ok(()) } else { Err(told) }
+    let errors: Vec<Diagnostic> = errors.collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// An error in the declaration at `place`.
@@ -115,7 +115,7 @@ fn not_there(asked: &RequestedInstance<'_>, symbol: &str, points: &[Entry]) -> S
     let written = |name| mangled::written(name, points);
     let near = near.map(|name| format!("add symbol = \"{}\"", written(name)));
     let near = near.or_else(|| did_you_mean(symbol, names()));
-    let told = near.unwrap_or_else(|| match all.len() {
+    let known = near.unwrap_or_else(|| match all.len() {
         0 => "it has no entry points".to_owned(),
         count => {
             let more = count.saturating_sub(NAMED);
@@ -124,7 +124,7 @@ fn not_there(asked: &RequestedInstance<'_>, symbol: &str, points: &[Entry]) -> S
             format!("it has {}{more}", named.join(", "))
         }
     });
-    format!("{} has no entry point `{symbol}`: {told}", asked.module())
+    format!("{} has no entry point `{symbol}`: {known}", asked.module())
 }
 
 /// Ends with what is `wrong` with declarations.

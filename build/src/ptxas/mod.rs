@@ -106,7 +106,7 @@ impl Assembler {
             }
             _ => String::new(),
         };
-        let told = refusal.map_or_else(|| output.status.to_string(), |it| it.told);
-        Err(format!("ptxas {} refuses the kernels for {arch}: {told}{newer}", self.0.version))
+        let reason = refusal.map_or_else(|| output.status.to_string(), |it| it.told);
+        Err(format!("ptxas {} refuses the kernels for {arch}: {reason}{newer}", self.0.version))
     }
 }

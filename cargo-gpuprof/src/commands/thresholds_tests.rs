@@ -33,11 +33,16 @@ fn remain(first: &str, second: &str) -> usize {
     all.iter().filter(|(_, replaced_by)| replaced_by.is_none()).count()
 }
 
+/// A limit on the duration of the configurations that meet a condition.
+fn limit_where(condition: &str) -> String {
+    format!("where {condition} duration <= 5 us")
+}
+
 #[test]
 fn a_threshold_of_values_that_neither_run_nor_annotation_has_is_refused() {
     // The run takes one block of the two of the annotation.
-    layered(&[], "", &["where block==128 duration <= 5 us"]).unwrap();
-    let failure = layered(&[], "", &["where block==129 and h==1 duration <= 5 us"]).unwrap_err();
+    layered(&[], "", &[&limit_where("block==128")]).unwrap();
+    let failure = layered(&[], "", &[&limit_where("block==129 and h==1")]).unwrap_err();
     assert_eq!(failure.code, ExitCode::Usage);
     assert_eq!(
         failure.message,
@@ -74,14 +79,9 @@ fn a_limit_relative_to_the_baseline_and_a_fixed_one_stay_next_to_each_other() {
 #[test]
 fn equivalent_thresholds_are_equal() {
     assert_eq!(remain("on \"H200\" duration <= 5 us", "on 'h200' duration <= 6 us"), 1);
-    assert_eq!(
-        remain(
-            "where block==64 and h==1 duration <= 5 us",
-            "where h==1, block==64 duration <= 6 us"
-        ),
-        1
-    );
-    assert_eq!(remain("where block==64 duration <= 5 us", "where block==128 duration <= 5 us"), 2);
+    let same = [limit_where("block==64 and h==1"), limit_where("h==1, block==64")];
+    assert_eq!(remain(&same[0], &same[1]), 1);
+    assert_eq!(remain(&limit_where("block==64"), &limit_where("block==128")), 2);
     assert_eq!(remain("warn duration <= 5 us", "duration <= 5 us"), 1);
     assert_eq!(remain("duration <= 5 us", "warn duration <= 4 us"), 2);
     assert_eq!(remain("duration <= 5 us", "duration.p95 <= 5 us"), 2);
@@ -89,7 +89,7 @@ fn equivalent_thresholds_are_equal() {
 
 #[test]
 fn an_axis_that_the_series_does_not_have_is_marked_where_it_stands() {
-    let failure = layered(&[], "", &["where here==1 duration <= 5 us"]).unwrap_err();
+    let failure = layered(&[], "", &[&limit_where("here==1")]).unwrap_err();
     assert_eq!(
         failure.message,
         "saxpy::saxpy has no axis `here`\n  --> --threshold\n   |\n   | where here==1 \

@@ -158,7 +158,7 @@ mod tests {
         let owner = |pid| Owner { pid, ..Owner::this_process() };
         let mut waiting = Waiting::new("GPU-1", "measures on it");
         waiting.began -= Duration::from_secs(2);
-        assert!(waiting.is_news(None), "nobody in particular has it, for two seconds");
+        assert!(waiting.is_news(None), "an unknown process has had it for two seconds");
         waiting.told = Some(Some(owner(1)));
         assert!(!waiting.is_news(Some(&owner(1))) && !waiting.is_news(None));
         assert!(waiting.is_news(Some(&owner(2))));

@@ -41,12 +41,12 @@ fn start(pipeline: &mut Pipeline<'_>, harness: &Harness) {
 }
 
 /// The outcome of a process that has the device for longer than the limit and then replies; it
-/// first sends `tells`.
-fn that_tells(tells: &str) -> Event {
+/// first sends `message`.
+fn slow_reply_after(message: &str) -> Event {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
     let (more, reply) = (LIMIT.as_secs() * 2, "echo ended > job.reply.json\nprintf gr >&0\n");
-    let harness = harness(folder, &format!("printf '{tells}' >&0\nsleep {more}\n{reply}"));
+    let harness = harness(folder, &format!("printf '{message}' >&0\nsleep {more}\n{reply}"));
     let interrupt = Interrupt::default();
     let process =
         HarnessProcess { timeout: LIMIT, ..HarnessProcess::for_query(folder, &interrupt) };
@@ -77,7 +77,7 @@ fn a_process_that_hangs_after_its_reply_is_gone_when_that_is_told() {
 
 #[test]
 fn waiting_for_a_quiet_device_is_no_part_of_the_limit() {
-    let event = that_tells("w");
+    let event = slow_reply_after("w");
     let Event::Replied { held, .. } = event else { panic!("{event:?}") };
     // It had the device all the same.
     assert!(held > Duration::from_secs(2), "{held:?}");
@@ -85,7 +85,7 @@ fn waiting_for_a_quiet_device_is_no_part_of_the_limit() {
 
 #[test]
 fn a_process_that_hangs_while_it_has_the_device_for_itself_is_ended() {
-    let event = that_tells("");
+    let event = slow_reply_after("");
     let Event::Ended { ended: Ended::TimedOut { seconds, .. }, .. } = event else {
         panic!("{event:?}")
     };

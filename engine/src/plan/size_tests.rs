@@ -19,7 +19,7 @@ fn the_limit_can_be_moved_and_counts_what_conditions_keep() {
     let limit = |max_configurations| Selection { max_configurations, ..Selection::default() };
     let count = plan([described("a", &axes)], &limit(1_000_000)).unwrap()[0].configurations.len();
     assert_eq!(count, 1_000_000);
-    let kept = [axes[0], axes[1], "where x == y"];
+    let kept = [axes[0], axes[1], "where x==y"];
     assert_eq!(planned(&kept, &Selection::default()).len(), 1000);
     let failure = plan([described("a", &kept)], &limit(999)).unwrap_err();
     assert!(
@@ -74,7 +74,7 @@ proptest! {
 #[test]
 fn a_hundred_thousand_configurations_hold_under_200_megabytes_and_only_the_kept_are_made() {
     let axes =
-        ["a=1..1000 step 1", "b=1..1000 step 1", "c=1..100 step 1", "t = a * c", "where a == b"];
+        ["a=1..1000 step 1", "b=1..1000 step 1", "c=1..100 step 1", "t = a * c", "where a==b"];
     let all = plan([described("a", &axes)], &Selection::default()).unwrap();
     let configurations = &all[0].configurations;
     assert_eq!(configurations.len(), 100_000);

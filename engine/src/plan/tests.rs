@@ -168,7 +168,7 @@ fn a_filter_scopes_overrides_to_what_it_selects() {
     // An axis that only others have is none of what is selected.
     let refused = said(&["dtype=f64"], &["nbody"]).unwrap_err();
     assert_eq!(refused, "no series has an axis `dtype`: the axes are TILE, n");
-    let refused = said(&["where size > 1"], &["nbody"]).unwrap_err();
+    let refused = said(&["where size>1"], &["nbody"]).unwrap_err();
     assert!(refused.starts_with("no axis is named `size`"), "{refused}");
 }
 
@@ -200,7 +200,7 @@ fn refused(axes: &[&str], overrides: &[&str]) -> String {
 
 #[test]
 fn a_condition_of_the_command_line_adds_to_the_annotated_ones() {
-    let axes = ["block=64..512", "n=1,2", "where n == 2"];
+    let axes = ["block=64..512", "n=1,2", "where n==2"];
     assert_eq!(points(&axes, &["where block * n <= 256"]), ["block=64,n=2", "block=128,n=2"]);
     let failure = overridden([described("a", &axes)], &["where blok > 1"], &[]).unwrap_err();
     assert_eq!(
@@ -208,11 +208,11 @@ fn a_condition_of_the_command_line_adds_to_the_annotated_ones() {
         "no axis is named `blok`\n  --> --series\n   |\n   | where blok > 1\n   |       ^^^^\n   = \
          help: did you mean `block`?"
     );
-    let nothing = overridden([described("a", &axes)], &["where block > 9999"], &[]).unwrap_err();
+    let nothing = overridden([described("a", &axes)], &["where block>9999"], &[]).unwrap_err();
     assert_eq!(nothing.code, ExitCode::NoSeries);
     assert_eq!(
         nothing.message,
-        "no configuration meets the conditions of p::a (where n == 2, where block > 9999)"
+        "no configuration meets the conditions of p::a (where n==2, where block>9999)"
     );
 }
 
@@ -236,16 +236,16 @@ fn a_condition_that_compares_extents_with_a_number_is_refused_for_its_series() {
     assert_eq!(filtered("axis(block.x > 64)", &[]).unwrap(), 1);
     assert_eq!(filtered("axis(block > 64) & series(a)", &[]).unwrap(), 1);
     assert_eq!(filtered("axis(block > 64)", &["::a"]).unwrap(), 1);
-    let refused = overridden(all(), &["where block != 64"], &[]).unwrap_err();
+    let refused = overridden(all(), &["where block!=64"], &[]).unwrap_err();
     let told = "an extent is never equal to a whole number in p::b\n  --> --series";
     assert!(refused.message.starts_with(told), "{}", refused.message);
-    assert_eq!(overridden(all(), &["where block != 64"], &["::a"]).unwrap().len(), 1);
+    assert_eq!(overridden(all(), &["where block!=64"], &["::a"]).unwrap().len(), 1);
 }
 
 #[test]
 fn a_condition_that_keeps_nothing_of_one_series_does_not_hide_it() {
     let all = [described("a", &["block=64"]), described("b", &["block=1024"])];
-    let planned = overridden(all, &["where block > 512"], &[]).unwrap();
+    let planned = overridden(all, &["where block>512"], &[]).unwrap();
     assert_eq!(planned.iter().map(|p| p.configurations.len()).collect::<Vec<_>>(), [0, 1]);
 }
 

@@ -46,7 +46,7 @@ fn check_kind(package: &Path, named: &str, kind: Kind) -> Result<(), String> {
         (Err(_), _) => {
             let near = near(package, named).unwrap_or_default();
             Err(format!(
-                "there is no `{named}` in the package's folder, where paths start{near}\n\
+                "there is no `{named}` in the package's folder; paths are relative to it{near}\n\
                  looked for {}",
                 path.display()
             ))
@@ -149,7 +149,9 @@ mod tests {
     #[test]
     fn a_wrong_path_is_reported_with_what_is_near() {
         let nowhere = |named, near: &str| {
-            format!("there is no `{named}` in the package's folder, where paths start{near} …")
+            format!(
+                "there is no `{named}` in the package's folder; paths are relative to it{near} …"
+            )
         };
         let meant = |path| format!(": did you mean `{path}`?");
         assert_eq!(told_of("kernels/scan.cu", Kind::File), "");

@@ -57,7 +57,7 @@ impl Sources {
     #[must_use]
     pub fn missing(&self, file: &str) -> Option<&'static str> {
         match self.0.get(file).map(Vec::as_slice) {
-            None => Some("its text was not at hand"),
+            None => Some("its text was not available"),
             Some([]) => Some("its text changed after the build"),
             Some(_) => None,
         }
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(sources.0.len(), 1);
         sources.add_changed("c.rs");
         let missing = ["a.rs", "b.rs", "c.rs"].map(|file| sources.missing(file));
-        let (absent, changed) = ("its text was not at hand", "its text changed after the build");
+        let (absent, changed) = ("its text was not available", "its text changed after the build");
         assert_eq!(missing, [None, Some(absent), Some(changed)]);
     }
 

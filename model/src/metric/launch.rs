@@ -59,7 +59,7 @@ const LAUNCH: &[Row] = &[
         "launch__occupancy_limit_barriers",
         Count,
         Higher,
-        "blocks an SM holds by its barriers, where a block uses one",
+        "blocks an SM holds by its barriers, if a block uses one",
     ),
     fact("launch__cluster_dim_x", Count, Neither, "blocks a cluster in x"),
     fact("launch__cluster_dim_y", Count, Neither, "blocks a cluster in y"),

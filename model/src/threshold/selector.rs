@@ -151,7 +151,7 @@ fn alone(cursor: &mut Cursor<'_>, selector: Selector) -> Result<Selector, ParseE
         None => Ok(selector),
         Some(word) => {
             Err(ParseError::new("a threshold has one selector", start..start + word.len())
-                .with_help("write best, every or where AXIS==VALUE, and a threshold for each"))
+                .with_help("write a threshold for each selector: best, every or where AXIS==VALUE"))
         }
     }
 }

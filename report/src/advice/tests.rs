@@ -30,7 +30,7 @@ fn advised() -> Run {
             "block=256 is 1.98× as fast as block=64, measured (1.95–2.01×, 10 processes each)",
             Some(Gain::Measured { factor: 1.98, interval }),
         ),
-        piece("uncoalesced-st", "many <sectors> in vain", Some(Gain::Time { percent: 32.4 })),
+        piece("uncoalesced-st", "many <sectors> wasted", Some(Gain::Time { percent: 32.4 })),
         piece("issue-slots", "few slots are used", Some(Gain::Use { percent: 61.0 })),
         piece("bottleneck-dram", "DRAM limits", None),
     ];
@@ -66,7 +66,7 @@ fn markdown_folds_all_pieces_and_escapes_them() {
 fn the_page_and_the_document_hold_all_pieces() {
     let page = text(&Html::default(), &advised());
     assert!(page.contains("<h3>Advice</h3>") && page.contains("<summary>1 more</summary>"));
-    assert!(page.contains("many &lt;sectors&gt; in vain at block=64 (likely). Do it"), "{page}");
+    assert!(page.contains("many &lt;sectors&gt; wasted at block=64 (likely). Do it"), "{page}");
     let document = text(&Json, &advised());
     let again: Run = serde_json::from_str(&document).unwrap();
     assert_eq!(again.advice, advised().advice);

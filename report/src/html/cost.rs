@@ -1,4 +1,4 @@
-//! Where the time of a run went, pass by pass.
+//! The time that each pass of a run took.
 //!
 //! Input: the spans of a run. Output: a line for each kind of pass, with its number, total time,
 //! and share of the run.
@@ -22,7 +22,7 @@ pub(super) fn render(run: &Run) -> Markup {
     html! {
         @if whole > 0 {
             details {
-                summary { "Cost: where " (seconds(whole)) " went" }
+                summary { "Cost: the parts of " (seconds(whole)) }
                 div.wide tabindex="0" role="region" aria-label="Cost" {
                     table {
                         thead {
@@ -113,7 +113,7 @@ mod tests {
             span(Spent::Process, "000-saxpy", 1_000_000, 1_000_000),
         ];
         let page = render(&run).into_string();
-        assert!(page.contains("Cost: where 2.00 s went"), "{page}");
+        assert!(page.contains("Cost: the parts of 2.00 s"), "{page}");
         assert!(page.contains("<td>builds &lt;kernels&gt;</td>"), "{page}");
         let times = "<td>times 1</td><td class=\"number\">2</td><td class=\"number\">0.75 s</td>\
                      <td class=\"number\">37.5%</td>";

@@ -61,7 +61,7 @@ fn render_group(at: usize, group: &[Timeline]) -> Markup {
                         li class={ "c" (at) } { (timeline.configuration) }
                     }
                 }
-                p.key { "○ a new level begins · band and bars: where the value lies between processes" }
+                p.key { "○ a new level begins · band and bars: the range of the value between processes" }
             }
             @if !changes.is_empty() { (changed(&changes)) }
             (configurations(at, group))

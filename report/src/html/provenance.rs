@@ -26,7 +26,7 @@ pub(super) fn render(run: &Run) -> Markup {
         ("profile", p.profile.clone()),
         ("kernel architecture", p.kernel_arch.clone()),
         ("kernel toolchain", p.kernel_toolchain.clone()),
-        ("registers told by", p.assembler.clone()),
+        ("registers from", p.assembler.clone()),
         ("git revision", p.git_revision.clone()),
         ("slices", measured_by::sentence(run)),
     ];

@@ -146,8 +146,8 @@ fn courses(drawn: &chart::Parallel) -> Markup {
 fn legend(base: bool) -> Markup {
     html! {
         p.key {
-            "★ best · ○ it is indistinguishable from the best · band and bars: where the value lies \
-             between processes"
+            "★ best · ○ it is indistinguishable from the best · band and bars: the range of the \
+             value between processes"
             @if base { " · dashed: the baseline" }
         }
     }

@@ -215,7 +215,7 @@ fn resets(rows: &[ConfigurationResult]) -> Vec<Note> {
     found.into_iter().map(note).collect()
 }
 
-/// What the processes made once for the series, before they measured.
+/// The set-up that the processes made once for the series, before they measured.
 fn setup(rows: &[ConfigurationResult]) -> Option<Note> {
     let made: Vec<&ConfigurationResult> =
         rows.iter().filter(|row| row.setup_ns.is_some()).collect();
@@ -279,8 +279,8 @@ mod tests {
         let made = |block, seconds: f64| {
             row(block, |pass| pass.setup_ns = Some(Nanoseconds(seconds * 1e9)))
         };
-        let told = "setup every row: made once a process, not timed; it took up to 12.3 s";
-        assert_eq!(lines(&[made(64, 12.3), made(128, 4.0)]), [told]);
+        let expected = "setup every row: made once a process, not timed; it took up to 12.3 s";
+        assert_eq!(lines(&[made(64, 12.3), made(128, 4.0)]), [expected]);
         assert_eq!(lines(&[row(64, |_| ())]), [""; 0]);
     }
 
@@ -366,29 +366,29 @@ mod tests {
     #[test]
     fn a_kernel_without_a_reference_says_so_and_what_nobody_asked_to_verify_says_nothing() {
         let bare = |block| row(block, |pass| pass.unverified = Some(Unverified::NoReference));
-        let told = "compared with no reference: there is no `verify`";
-        assert_eq!(lines(&[bare(64), bare(128)]), [format!("unverified every row: {told}")]);
+        let reason = "compared with no reference: there is no `verify`";
+        assert_eq!(lines(&[bare(64), bare(128)]), [format!("unverified every row: {reason}")]);
         assert_eq!(lines(&[row(64, |_| ()), row(128, |_| ())]), [""; 0]);
     }
 
     #[test]
     fn a_comparison_that_says_nothing_is_reported_and_verifies_nothing() {
         let empty = |block| row(block, |pass| pass.unverified = Some(Unverified::NothingCompared));
-        let told = "nothing was compared: what the kernel writes has no elements";
-        assert_eq!(lines(&[empty(64)]), [format!("unverified every row: {told}")]);
+        let reason = "nothing was compared: what the kernel writes has no elements";
+        assert_eq!(lines(&[empty(64)]), [format!("unverified every row: {reason}")]);
         let nan = row(64, |pass| pass.unverified = Some(Unverified::MostlyNan));
-        let told_of_nan =
+        let reason_of_nan =
             "most elements are NaN on both sides, in the kernel's result and the reference's";
-        assert_eq!(lines(&[nan]), [format!("unverified every row: {told_of_nan}")]);
+        assert_eq!(lines(&[nan]), [format!("unverified every row: {reason_of_nan}")]);
         let half = row(64, |pass| pass.unverified = Some(Unverified::HalfAccepted));
-        let told_of_half = "the tolerance or `compare` accepts half of every expected value";
-        assert_eq!(lines(&[half]), [format!("unverified every row: {told_of_half}")]);
+        let reason_of_half = "the tolerance or `compare` accepts half of every expected value";
+        assert_eq!(lines(&[half]), [format!("unverified every row: {reason_of_half}")]);
         let wide = row(128, |pass| pass.unverified = Some(Unverified::AnythingAccepted));
         assert_eq!(
             lines(&[empty(64), wide, verified_to(256, Some(0.5)), row(512, |_| ())]),
             [
                 "verified block=256,n=1048576: largest error 0.50 of the tolerance".to_owned(),
-                format!("unverified block=64,n=1048576: {told}"),
+                format!("unverified block=64,n=1048576: {reason}"),
                 "unverified block=128,n=1048576: the tolerance or `compare` accepts what the buffers \
                  held before the launch"
                     .to_owned(),
@@ -405,10 +405,10 @@ mod tests {
                 pass.verification = Some(Verification { tolerance, ..Verification::default() });
             })
         };
-        let told = |rows: &[ConfigurationResult]| lines(rows).into_iter().nth(1);
-        assert_eq!(told(&[accepts(64, 0.1), accepts(128, 1e-5)]), None);
+        let second_line = |rows: &[ConfigurationResult]| lines(rows).into_iter().nth(1);
+        assert_eq!(second_line(&[accepts(64, 0.1), accepts(128, 1e-5)]), None);
         assert_eq!(
-            told(&[accepts(64, 0.1), accepts(128, 0.49), accepts(256, 0.2)]).unwrap(),
+            second_line(&[accepts(64, 0.1), accepts(128, 0.49), accepts(256, 0.2)]).unwrap(),
             "tolerance block=128,n=1048576, block=256,n=1048576: accepts errors up to 49 % of a \
              typical value, with which a wrong kernel may pass"
         );

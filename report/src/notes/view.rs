@@ -106,7 +106,7 @@ fn few_processes(
     (fewest < ENOUGH && hidden.iter().any(apart)).then(|| {
         format!(
             "; {fewest} processes per configuration are few for {} configurations, and \
-             --repeat {ENOUGH} tells more of them apart",
+             --repeat {ENOUGH} separates more of them",
             rows.len()
         )
     })

@@ -257,7 +257,7 @@ fn without_its_text_a_line_shows_its_ptx_and_the_file_says_why() {
     run.provenance.sources = Sources::default();
     insta::assert_snapshot!(screen_of(&run, None), @r"
     saxpy::saxpy  block=64,n=1048576, the first
-     line  instructions  threads  sectors  ideal  divergent    src/lib.rs  (its text was not at hand)
+     line  instructions  threads  sectors  ideal  divergent    src/lib.rs  (its text was not available)
         2        20.0 %      0.0                             ▒ mov.u32 %r1, %tid.x;
         3        20.0 %      0.0      256    256             ▒ ld.global.f32 %f1, [%rd1];
         …

@@ -140,8 +140,8 @@ fn named_lines<'j>(judgements: &[&'j Judgement]) -> Vec<&'j Judgement> {
 }
 
 impl Style<'_> {
-    /// The most rows of `series`: of a long one few, so that its plot is next to them; of one that
-    /// meets its thresholds the best, its runner-up and the worst.
+    /// The most rows of `series`: few of a long series, so that its plot is next to them. If a
+    /// series meets its thresholds: the best, its runner-up and the worst.
     fn rows(self, series: &SeriesResult) -> usize {
         let most = self.limits.rows;
         let held = || series.judgements.iter().all(|j| j.weight() == Weight::Fine);
@@ -237,7 +237,7 @@ impl Style<'_> {
         notes::view::list_remarks(viewed, self.view).into_iter().flat_map(line).collect()
     }
 
-    /// Adds the notes that decide something; returns those that assure.
+    /// Adds the notes that decide something; returns the reassuring ones.
     fn add_notes(self, series: &SeriesResult, blocks: &mut Blocks) -> Vec<Note> {
         let most = self.limits.lines;
         let named = match self.detail {
@@ -313,7 +313,7 @@ impl Style<'_> {
             let place = format!("[{}]", one_line(&judgement.written_in()));
             let threshold = pad::left(&one_line(&judgement.threshold.text), texts.unwrap_or(0));
             let evidence = evidence(judgement);
-            let mut told = evidence.to_string();
+            let mut shown = evidence.to_string();
             // The verdict, the threshold, the value and its configuration; a reason may be cut.
             let needed = match evidence.value.chars().count() {
                 0 => 0,
@@ -321,13 +321,17 @@ impl Style<'_> {
             };
             let further = match self.limits.threshold {
                 Some(_) => {
-                    told.push_str(&more_rows(judgement));
+                    shown.push_str(&more_rows(judgement));
                     Vec::new()
                 }
                 None => others(judgement),
             };
-            let text =
-                wrapped(&format!("{threshold}  {told}  {place}"), self.width, words + 3, words + 5);
+            let text = wrapped(
+                &format!("{threshold}  {shown}  {place}"),
+                self.width,
+                words + 3,
+                words + 5,
+            );
             let text = match text.strip_suffix(&place) {
                 Some(before) => format!("{before}{}", self.paint.faint(&place)),
                 None => text,
@@ -392,7 +396,7 @@ impl Style<'_> {
         series.not_applicable.iter().map(line).collect()
     }
 
-    /// The counts of changes since the baseline, and those that matter.
+    /// The counts of changes since the baseline, and the changes that matter.
     fn changes(self, series: &SeriesResult) -> Vec<String> {
         let Some((lines, counts)) = changes::list_changes(series) else { return Vec::new() };
         let words = lines.iter().map(|l| l.outcome.to_string().len()).max().unwrap_or(0);

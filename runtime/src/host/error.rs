@@ -1,7 +1,7 @@
 //! Errors of a pass, classified by their meaning for the configuration.
 //!
-//! Input: errors of the driver, of CUPTI and of the user's code. Output: the error in words, and
-//! its meaning as a kind, which comes from codes and never from words.
+//! Input: errors of the driver, CUPTI and user code. Output: the error in words, and its meaning as
+//! a kind, which comes from codes and never from words.
 
 pub(crate) mod assertion;
 pub(crate) mod expect_text;
@@ -253,9 +253,9 @@ fn meaning_of(error: DriverError) -> Meaning {
 pub(crate) fn describe(error: DriverError) -> String {
     let code = error.0 as u32;
     if error.0 == CUresult::CUDA_ERROR_ASSERT
-        && let Some(told) = assertion::find_failed()
+        && let Some(place) = assertion::find_failed()
     {
-        return format!("the kernel ended at {told}");
+        return format!("the kernel ended at {place}");
     }
     let text = match error.error_string() {
         Ok(text) => format!("{:?} ({code}): {}", error.0, text.to_string_lossy()),

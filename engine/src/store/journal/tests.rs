@@ -212,7 +212,7 @@ fn a_run_with_another_value_of_an_option_is_not_resumed_and_both_values_are_name
             m.collection = Some(collection(&[("--section", "PmSampling")]));
         }),
     ];
-    for (told, change) in changes {
+    for (difference, change) in changes {
         let (_keep, path) = folder();
         let before = RunIdentity { collection: Some(collection(&[])), ..made() };
         drop(Journal::begin(&path, &before, start("a")).unwrap());
@@ -221,7 +221,7 @@ fn a_run_with_another_value_of_an_option_is_not_resumed_and_both_values_are_name
         let failure = Journal::resume(&path, &now, start("b")).unwrap_err();
         assert_eq!(failure.code, ExitCode::Usage);
         let message = failure.message;
-        assert!(message.contains(&format!("cannot be resumed: {told};")), "{message}");
+        assert!(message.contains(&format!("cannot be resumed: {difference};")), "{message}");
         Journal::resume(&path, &before, start("c")).expect("with the same");
     }
     let (_keep, path) = folder();
@@ -230,7 +230,7 @@ fn a_run_with_another_value_of_an_option_is_not_resumed_and_both_values_are_name
     Journal::resume(&path, &now, start("b")).expect("an older journal does not say");
 }
 
-/// What a run collects, with `other` options than usual.
+/// The collection settings of a run, with `other` options than usual.
 fn collection(other: &[(&str, &str)]) -> BTreeMap<String, String> {
     let usual = [("--section", ""), ("--app-replay-mode", "strict")];
     let all = usual.iter().chain(other);
@@ -269,9 +269,9 @@ fn a_run_is_resumed_with_the_baseline_that_it_began_with() {
     };
     assert_eq!(resumed(Some("main"), Some("main")), Ok(()));
     let lost = resumed(Some("main"), None).unwrap_err();
-    let told = "it began with baseline `main`, and now has no baseline; to continue, add \
+    let reason = "it began with baseline `main`, and now has no baseline; to continue, add \
                 --baseline main; to start over, leave out --resume";
-    assert!(lost.ends_with(told), "{lost}");
+    assert!(lost.ends_with(reason), "{lost}");
     let came = resumed(None, Some("old")).unwrap_err();
     assert!(came.contains("it began with no baseline, and now has baseline `old`"), "{came}");
 }
@@ -338,7 +338,7 @@ fn another_gpu_of_the_model_keeps_what_is_done_and_measures_the_rest_anew() {
     assert_eq!(replayed.pass(Step { series: 1, ..step(0, 0) }).unwrap(), None);
     other.pass(Step { series: 1, ..step(7, 0) }, &result).unwrap();
     drop(other);
-    // And back again: what the second GPU measured of it does not count on the first.
+    // And back again: its measurements on the second GPU do not count on the first.
     let (_, replayed) = Journal::resume(&path, &on("GPU-1"), start("d")).unwrap();
     assert_eq!((replayed.len(), replayed.done().len()), (1, 1));
 }
@@ -469,7 +469,7 @@ proptest! {
     }
 }
 
-/// A row of the `n`th configuration, whose launches took as long as it says.
+/// A row of the `n`th configuration, with these durations of its launches.
 fn row(n: u64, ns: f64) -> ConfigurationResult {
     fixture::finished(fixture::block(32 * (n + 1)), &[gpu_pass(32, 1 << 20, &[ns])])
 }

@@ -29,7 +29,7 @@ pub(super) fn render(section: &Section<'_>, metric: Option<&str>, roofs: usize) 
                 }
             }
             p.key {
-                "★ best · lines join the rows in their order · small circles: where a roof becomes flat"
+                "★ best · lines join the rows in their order · small circles: a roof becomes flat there"
                 @if chart.0.trails.iter().any(|trail| !trail.base.is_empty()) { " · squares: the baseline" }
                 " · L2 and L1 count the sectors that loads and stores asked for; Nsight Compute counts what "
                 "the caches return, so its points differ"

@@ -59,7 +59,7 @@ fn the_best_and_the_worst_are_explained_and_what_is_missing_is_named() {
     // Of tables, what was measured; a cell names its metric.
     assert!(page.contains("Device &lt;memory&gt;"));
     assert!(page.contains(r#"<td class="number" title="dram__sectors_read.sum">7</td>"#));
-    assert!(!page.contains("Stores</th>"), "nobody measured it");
+    assert!(!page.contains("Stores</th>"), "it was not measured");
     let asked = "roofline (<code>--set roofline</code>)";
     assert!(page.contains("Not measured: ") && page.contains(asked));
     assert!(!page.contains("<code>--set basic</code>"), "the limits are there");

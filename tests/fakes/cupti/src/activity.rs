@@ -106,7 +106,7 @@ pub unsafe extern "C" fn cuptiActivityRegisterCallbacks(
 pub extern "C" fn cuptiActivityEnable(kind: u32) -> Code {
     with("cuptiActivityEnable", |recording| {
         if recording.callbacks.is_none() {
-            crash("cuptiActivityEnable without callbacks: nobody would take the records");
+            crash("cuptiActivityEnable without callbacks: the records would be lost");
         }
         if !driver::answers() {
             return Err(NOT_INITIALIZED);

@@ -86,7 +86,7 @@ fn happen(what: &str, place: &str) {
     match what {
         "abort" => {
             log(&format!("aborts {place}"));
-            crash(&format!("told to abort {place}"));
+            crash(&format!("asked to abort {place}"));
         }
         "hang" => {
             log(&format!("hangs {place}"));
