@@ -47,16 +47,24 @@ struct Entry {
     extra: String,
 }
 
-/// Every value shown: its series, configuration and metric.
-fn list_values(
-    run: &Run,
-) -> impl Iterator<Item = (&SeriesResult, &ConfigurationResult, &str, &MetricResult, f64)> {
+/// A value that the report shows.
+struct ShownValue<'r> {
+    series: &'r SeriesResult,
+    row: &'r ConfigurationResult,
+    metric: &'r str,
+    result: &'r MetricResult,
+    value: f64,
+}
+
+/// Every value shown.
+fn list_values(run: &Run) -> impl Iterator<Item = ShownValue<'_>> {
     run.series.iter().flat_map(|series| {
         series.configurations.iter().flat_map(move |row| {
-            series.columns.iter().filter_map(move |name| {
-                let value = best::value(row, name)?;
-                let result = best::result(row, name).filter(|it| it.source != Source::Estimated)?;
-                Some((series, row, name.as_str(), result, value))
+            series.columns.iter().filter_map(move |metric| {
+                let value = best::value(row, metric)?;
+                let result =
+                    best::result(row, metric).filter(|it| it.source != Source::Estimated)?;
+                Some(ShownValue { series, row, metric, result, value })
             })
         })
     })
@@ -72,14 +80,14 @@ fn key(series: &SeriesResult, row: &ConfigurationResult) -> String {
 impl Report for Bmf {
     fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let mut all: BTreeMap<String, BTreeMap<&str, Measured>> = BTreeMap::new();
-        for (series, row, name, result, value) in list_values(run) {
+        for ShownValue { series, row, metric, result, value } in list_values(run) {
             let interval = result.statistics.as_ref().and_then(|statistics| statistics.interval);
             let measured = Measured {
                 value,
                 lower_value: interval.map(|interval| interval.low),
                 upper_value: interval.map(|interval| interval.high),
             };
-            all.entry(key(series, row)).or_default().insert(name, measured);
+            all.entry(key(series, row)).or_default().insert(metric, measured);
         }
         json_text::indented(out, &all)
     }
@@ -87,19 +95,13 @@ impl Report for Bmf {
 
 impl Report for GithubActionBenchmark {
     fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let entry = |(series, row, name, result, value): (
-            &SeriesResult,
-            &ConfigurationResult,
-            &str,
-            &MetricResult,
-            f64,
-        )| {
+        let entry = |ShownValue { series, row, metric, result, value }: ShownValue<'_>| {
             let interval = result.statistics.as_ref().and_then(|statistics| statistics.interval);
             let half = |interval: gpuprof_model::comparison::Interval| {
                 format!("± {}", (interval.high - interval.low) / 2.0)
             };
             Entry {
-                name: format!("{} {name}", key(series, row)),
+                name: format!("{} {metric}", key(series, row)),
                 unit: match result.unit.symbol() {
                     "" => "count",
                     symbol => symbol,
@@ -115,8 +117,7 @@ impl Report for GithubActionBenchmark {
                 ),
             }
         };
-        let lower =
-            list_values(run).filter(|(_, _, _, result, _)| result.direction == Direction::Lower);
+        let lower = list_values(run).filter(|it| it.result.direction == Direction::Lower);
         json_text::indented(out, &lower.map(entry).collect::<Vec<_>>())
     }
 }

@@ -60,7 +60,9 @@ fn lines(run: &Run, change: &CodeChange, width: Option<u16>, paint: Paint) -> Ve
     out.extend(costs.iter().map(|it| format!("  {}", cost(it))));
     for Table { title, rows } in tables(run, change) {
         out.push(format!("  {}", paint.bold(title)));
-        out.extend(rows.into_iter().map(|(name, a, b)| format!("    {name}: {a} → {b}")));
+        out.extend(
+            rows.into_iter().map(|row| format!("    {}: {} → {}", row.name, row.before, row.after)),
+        );
     }
     for text in texts(change) {
         out.extend([String::new(), format!("  {}", paint.bold(text.title))]);
@@ -74,8 +76,16 @@ fn lines(run: &Run, change: &CodeChange, width: Option<u16>, paint: Paint) -> Ve
 pub(crate) struct Table {
     /// The owners of the values.
     pub(crate) title: &'static str,
-    /// Names with both values.
-    pub(crate) rows: Vec<(String, String, String)>,
+    /// Its rows.
+    pub(crate) rows: Vec<TableRow>,
+}
+
+/// A value before and after.
+#[derive(Clone)]
+pub(crate) struct TableRow {
+    pub(crate) name: String,
+    pub(crate) before: String,
+    pub(crate) after: String,
 }
 
 /// The numbers of a change: facts and metrics of the kernel, and its opcodes.
@@ -99,12 +109,17 @@ pub(crate) fn tables(run: &Run, change: &CodeChange) -> Vec<Table> {
 }
 
 /// Registers, spills and other facts that differ.
-fn facts(change: &CodeChange) -> Vec<(String, String, String)> {
-    change.facts.iter().map(|(name, a, b)| (one_line(name), one_line(a), one_line(b))).collect()
+fn facts(change: &CodeChange) -> Vec<TableRow> {
+    let rows = change.facts.iter().map(|(name, before, after)| TableRow {
+        name: one_line(name),
+        before: one_line(before),
+        after: one_line(after),
+    });
+    rows.collect()
 }
 
 /// The other metrics that moved at the configuration.
-fn moved(run: &Run, change: &CodeChange) -> Vec<(String, String, String)> {
+fn moved(run: &Run, change: &CodeChange) -> Vec<TableRow> {
     let mut series = run.series.iter();
     let Some(series) = series.find(|it| it.id.to_string() == change.series) else {
         return Vec::new();
@@ -119,16 +134,25 @@ fn moved(run: &Run, change: &CodeChange) -> Vec<(String, String, String)> {
         let sign = sign(&it.metric, &series.configurations);
         let percent = it.percent.map_or_else(String::new, |it| format!(" ({it:+.2}%)"));
         let (before, after) = (it.baseline?, it.value?);
-        Some((it.metric.clone(), format!("{sign}{before}"), format!("{sign}{after}{percent}")))
+        Some(TableRow {
+            name: it.metric.clone(),
+            before: format!("{sign}{before}"),
+            after: format!("{sign}{after}{percent}"),
+        })
     };
     here.filter(moved).filter_map(row).collect()
 }
 
 /// The opcodes that changed most, with both counts.
-fn opcodes<'c>(changed: impl Iterator<Item = &'c OpcodeChange>) -> Vec<(String, String, String)> {
+fn opcodes<'c>(changed: impl Iterator<Item = &'c OpcodeChange>) -> Vec<TableRow> {
     let number = |count: u64| grouped(count as f64, 0);
     let shown = changed.take(MOST_OPCODES);
-    shown.map(|(name, a, b)| (one_line(name), number(*a), number(*b))).collect()
+    let rows = shown.map(|(name, before, after)| TableRow {
+        name: one_line(name),
+        before: number(*before),
+        after: number(*after),
+    });
+    rows.collect()
 }
 
 /// A text of both revisions.

@@ -87,7 +87,7 @@ pub(super) fn compile_by(
         return Ok(work.compiled(kept, &read));
     }
     compiler.announce(&program.named(), program.architecture);
-    let (kept, headers, shims) = work.make()?;
+    let CompiledInstances { kept, headers, shims } = work.make()?;
     let read = work.read(headers);
     held.keep(&read, &kept)?;
     let mut compiled = work.compiled(kept, &read);
@@ -115,6 +115,15 @@ struct CompileOutput {
     names: Vec<String>,
     warnings: Vec<Diagnostic>,
     headers: Option<Vec<PathBuf>>,
+}
+
+/// The instances that can be compiled.
+struct CompiledInstances {
+    kept: CachedCompile,
+    /// The headers that were read, if the compiler names them.
+    headers: Option<Vec<PathBuf>>,
+    /// The stand-ins for other headers.
+    shims: Shims,
 }
 
 impl<'a> Work<'a> {
@@ -191,9 +200,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Compiles every instance that can be compiled; also returns the headers that were read, and
-    /// the stand-ins for others.
-    fn make(&self) -> Result<(CachedCompile, Option<Vec<PathBuf>>, Shims), Error> {
+    /// Compiles every instance that can be compiled.
+    fn make(&self) -> Result<CompiledInstances, Error> {
         let all = 0..self.program.kernels.len();
         let mut attempt = Attempt { wanted: all.clone().collect(), shims: Shims::Standard };
         let mut faults: BTreeMap<usize, Vec<Fault>> = BTreeMap::new();
@@ -222,7 +230,8 @@ impl<'a> Work<'a> {
             attempt.wanted.retain(|number| !found.contains_key(number));
             faults.extend(found);
         };
-        Ok((self.kept(&made, &attempt, faults), made.headers, attempt.shims))
+        let kept = self.kept(&made, &attempt, faults);
+        Ok(CompiledInstances { kept, headers: made.headers, shims: attempt.shims })
     }
 
     /// Messages by the instance that they are about, and those about the sources.

@@ -118,8 +118,8 @@ impl<'a> Ir<'a> {
         let functions = self.nodes.iter().filter(|(_, value)| value.contains("!DISubprogram("));
         functions.filter_map(move |(node, _)| {
             let crate_name = self.enclosing(node, |value| value.ends_with(", scope: null)"))?;
-            let (file, ..) = self.file(node)?;
-            (crate_name == name).then_some(file)
+            let path = self.file(node)?.path;
+            (crate_name == name).then_some(path)
         })
     }
 
@@ -128,20 +128,21 @@ impl<'a> Ir<'a> {
         let node = *self.nodes.get(node)?;
         let number = |key| field(node, key).and_then(|text| text.parse().ok()).unwrap_or(0);
         let scope = reference(node, "scope: ")?;
-        let (file, name, folder) = self.file(scope)?;
+        let File { path: file, name, folder } = self.file(scope)?;
         let place = SourcePosition { file, line: number("line: "), column: number("column: ") };
         let is_function = |value: &str| value.contains("!DISubprogram(");
         let function = self.enclosing(scope, is_function).unwrap_or_default();
         Some(Location { place, name, folder, function, inlined_at: reference(node, "inlinedAt: ") })
     }
 
-    /// Path, name and folder of the file of a scope.
-    fn file(&self, scope: &str) -> Option<(String, &'a str, &'a str)> {
+    /// The file of a scope.
+    fn file(&self, scope: &str) -> Option<File<'a>> {
         let node = self.nodes.get(reference(self.nodes.get(scope)?, "file: ")?)?;
         let (name, folder) = (quoted(node, "filename: ")?, quoted(node, "directory: "));
         let folder = folder.unwrap_or_default();
         let whole = name.starts_with('/') || [".", ""].contains(&folder);
-        Some((if whole { name.to_owned() } else { format!("{folder}/{name}") }, name, folder))
+        let path = if whole { name.to_owned() } else { format!("{folder}/{name}") };
+        Some(File { path, name, folder })
     }
 
     /// The name of the innermost scope around this one, or of itself, that is `wanted`.
@@ -156,6 +157,13 @@ impl<'a> Ir<'a> {
         }
         None
     }
+}
+
+/// A file by its path, and as the node spells name and folder.
+struct File<'a> {
+    path: String,
+    name: &'a str,
+    folder: &'a str,
 }
 
 /// The text in quotes that follows `key`.

@@ -30,7 +30,7 @@ use super::untrusted::ordinary;
 use crate::schedule::{Collected, Step};
 use gpuprof_system::error::{Failure, Result};
 use line::Line;
-use replayed::parse;
+use replayed::{Parsed, parse};
 use run_identity::{BASELINE, COUNTERS, Difference, TOOL_VERSION};
 
 pub use line::Start;
@@ -100,7 +100,8 @@ impl Journal {
         file_lock::at_once_if_any(&file, &path)?;
         ordinary(&path, file.metadata().map_err(|e| failed(&e))?.file_type())?;
         let parsed = parse(BufReader::new(&file), &path, &made.tool_version)?;
-        let (before, mut replayed, whole) = parsed.ok_or_else(|| changed(folder, TOOL_VERSION))?;
+        let Parsed { identity: before, mut replayed, length: whole } =
+            parsed.ok_or_else(|| changed(folder, TOOL_VERSION))?;
         check(folder, &before, made)?;
         replayed.file = Some(file.try_clone().map_err(|e| failed(&e))?);
         file.set_len(whole).map_err(|e| failed(&e))?;

@@ -32,8 +32,8 @@ fn numbers(Table { title, rows }: &Table) -> Markup {
         table {
             thead { tr { th scope="col" { (title) } th.number scope="col" { "before" } th.number scope="col" { "after" } } }
             tbody {
-                @for (name, before, after) in rows {
-                    tr { td { (name) } td.number { (before) } td.number { (after) } }
+                @for row in rows {
+                    tr { td { (row.name) } td.number { (row.before) } td.number { (row.after) } }
                 }
             }
         }

@@ -234,20 +234,30 @@ impl Listener for Replayed {
     }
 }
 
-/// The run's build and device, its finished passes, and the bytes in whole lines; nothing if
-/// another version than `expected` began the journal.
+/// A journal that was read.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    /// The build and device of its run.
+    pub(super) identity: RunIdentity,
+    /// The finished passes.
+    pub(super) replayed: Replayed,
+    /// The bytes in whole lines.
+    pub(super) length: u64,
+}
+
+/// Reads a journal. `None` if another version than `expected` began it.
 pub(super) fn parse(
     journal: impl BufRead,
     path: &Utf8Path,
     expected: &str,
-) -> Result<Option<(RunIdentity, Replayed, u64)>> {
+) -> Result<Option<Parsed>> {
     let mut replayed = Replayed { path: path.to_owned(), ..Replayed::default() };
     let Some(extent) = reader::read(journal, path, Some(expected), &mut replayed)? else {
         return Ok(None);
     };
     replayed.dropped = extent.dropped;
     match extent.made {
-        Some(made) => Ok(Some((made, replayed, extent.length))),
+        Some(identity) => Ok(Some(Parsed { identity, replayed, length: extent.length })),
         None => Err(wrong(format!(
             "{path} is not a journal: byte 0: it has no complete line, so the run had not begun; \
              start a new one"

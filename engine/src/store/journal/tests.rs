@@ -368,7 +368,7 @@ fn what_a_process_writes_after_another_began_in_its_place_does_not_count() {
     next.pass(step(2, 0), &result).unwrap();
     drop((lost, next));
     let bytes = fs::read(path.join(FILE)).unwrap();
-    let (_, _, whole) = parse(&bytes[..], &path, "0.1.0").unwrap().unwrap();
+    let whole = parse(&bytes[..], &path, "0.1.0").unwrap().unwrap().length;
     assert_eq!(whole, bytes.len() as u64, "both appended whole lines");
     let (_, replayed) = Journal::resume(&path, &made(), start("c")).unwrap();
     let passes = [0, 1, 2].map(|at| replayed.pass(step(at, 0)).unwrap().is_some());
