@@ -74,7 +74,7 @@ fn operation_ordering_scope_and_memory_arrive_in_the_ptx() {
     for fence in ["fence.sc.cta;", "fence.sc.gpu;", "fence.sc.sys;", "fence.acq_rel.gpu;"] {
         assert!(ptx.contains(fence), "no `{fence}`");
     }
-    // What `core` promises for the whole system is not an update of the GPU's scope.
+    // An atomic of `core` has the scope of the whole system, not of the GPU.
     let update = |line: &&str| line.starts_with("atom.") || line.starts_with("red.");
     for line in ptx.lines().map(str::trim_start).filter(update) {
         assert!([".cta", ".gpu", ".sys"].iter().any(|scope| line.contains(scope)), "{line}");

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What `main` holds: one load a thread, neighbours next to each other.
+/// The code of `main`: one load a thread, neighbours next to each other.
 const GOOD: &str = "tid";
 
 /// A regression: neighbours 128 bytes apart, so that each needs a separate sector.

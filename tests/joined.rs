@@ -1,5 +1,5 @@
-//! Processes that take times and then count: how many there are, and that neither part loses what
-//! the other one found.
+//! Processes that take times and then count: how many there are, and that neither part loses the
+//! findings of the other.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -18,7 +18,7 @@ const OTHERWISE: [(&str, &str); 4] = [
     ("volatile_without_syncwarp", "race"),
 ];
 
-/// What `docs/scripts/faults.py emulated` prints: a row for each kernel, and the summary.
+/// The output of `docs/scripts/faults.py emulated`: a row for each kernel, and the summary.
 fn table() -> (Vec<StringRecord>, String) {
     let script = repository_folder().join("docs/scripts/faults.py");
     let workspace = Workspace::copy_of(&script.with_extension(""), "planted");

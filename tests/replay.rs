@@ -13,8 +13,8 @@ use crate::support::replay::{
 use crate::support::{FakeGpu, Happening, Outcome, with_limit};
 use serde_json::Value;
 
-/// Runs `selection` in every replay mode under every isolation: all must count what `emulated`
-/// holds; `also` is asserted of each.
+/// Runs `selection` in every replay mode under every isolation: all counts must equal `emulated`;
+/// `also` is asserted of each.
 fn in_every_mode(
     selection: &[&str],
     emulated: &BTreeMap<String, Vec<f64>>,

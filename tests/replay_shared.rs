@@ -76,7 +76,7 @@ fn killed(gpu: &FakeGpu, more: &[&str], trouble: &str) -> String {
     id
 }
 
-/// Makes of the journal of the run `id` what `change` makes of its lines.
+/// Applies `change` to the lines of the journal of the run `id`.
 fn rewrite(id: &str, change: impl Fn(Vec<Value>) -> Vec<Value>) {
     let path = workshop().run_folder(id).join("journal.jsonl");
     let text = fs::read_to_string(&path).expect("it is text");

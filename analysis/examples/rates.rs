@@ -80,7 +80,7 @@ fn relative(pools: &[Named], unchanged: u32, slower: u32) {
     println!();
 }
 
-/// What `of` has for each of [`SIZES`].
+/// The results of `of` for each of [`SIZES`].
 fn each(of: &dyn Fn(usize) -> String) -> String {
     [0, 1, 2].map(of).join(" / ")
 }

@@ -71,7 +71,7 @@ pub fn of_series(series: &SeriesResult, terms: &AdviceContext<'_>) -> Vec<Advice
     pieces
 }
 
-/// The line that causes most of what `rule` describes at `row`, if a metric of the rule counts a
+/// The line that causes most of the problem of `rule` at `row`, if a metric of the rule counts a
 /// cost by line.
 fn place(rule: &Rule, row: &ConfigurationResult) -> Option<String> {
     let decides = deciding_names(rule);
@@ -111,7 +111,7 @@ fn advised_positions(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<
     }
 }
 
-/// Those of `asked` that may have what `rule` cannot do without. Rows that have the same metrics
+/// Those of `asked` that may have the required metrics of `rule`. Rows that have the same metrics
 /// are looked at once: most rules lack something of most series.
 fn able<'a>(
     rule: &'a Rule,

@@ -291,7 +291,7 @@ pub(crate) fn depends_on_time(row: &ConfigurationResult, metric: &str) -> bool {
 }
 
 impl Evidence {
-    /// What `baseline` and `run` say about each other.
+    /// The comparison of `baseline` and `run`.
     pub fn compare(class: Class, baseline: &Side, run: &Side) -> Self {
         let percent = percent(baseline.value, run.value);
         if class == Class::Exact {

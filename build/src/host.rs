@@ -39,7 +39,7 @@ pub struct Harness {
     pub oxide: Option<CompilerIdentity>,
 }
 
-/// What `cargo metadata` says of the workspace.
+/// The workspace by `cargo metadata`.
 ///
 /// # Errors
 /// `cargo metadata` failed (exit code 102).

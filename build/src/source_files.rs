@@ -4,7 +4,7 @@
 /// the user's line that called them.
 pub(crate) const LIBRARY: &str = "/library";
 
-/// The module with every path of a `.file` line replaced by what `name` makes of it.
+/// The module with `name` applied to every path of a `.file` line.
 pub(crate) fn with_files(ptx: &str, name: impl Fn(&str) -> String) -> String {
     let mut text = String::with_capacity(ptx.len());
     for line in ptx.split_inclusive('\n') {

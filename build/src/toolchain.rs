@@ -26,7 +26,7 @@ pub struct Toolchain {
     pub rustc: OsString,
     /// Variables that select it.
     pub environment: Vec<(&'static str, OsString)>,
-    /// What `rustc --version` says.
+    /// The output of `rustc --version`.
     pub version: String,
 }
 

@@ -27,7 +27,7 @@ fn writing(arguments: &[&str], folder: &Path) -> Child {
     child
 }
 
-/// What `child` exits with; none where it still runs after a while.
+/// The exit status of `child`; none if it still runs after a while.
 fn exit_code(child: &mut Child) -> Option<i32> {
     let end = Instant::now() + Duration::from_secs(20);
     while Instant::now() < end {

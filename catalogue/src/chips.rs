@@ -22,7 +22,7 @@ use gpuprof_system::error::Result as Outcome;
 pub use passes::recorded_passes;
 use text::{Nature, Recorded};
 
-/// What `cupti/examples/chips.rs` recorded.
+/// The recording of `cupti/examples/chips.rs`.
 const RECORDED: &[u8] = include_bytes!("../data/chips.zst");
 
 /// The chips and their metrics.

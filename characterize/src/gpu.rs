@@ -152,7 +152,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Nanoseconds of what `work` queues, each time after `before`.
+    /// Nanoseconds of the launches that `work` queues, each time after `before`.
     pub fn time(
         &self,
         mut before: impl FnMut() -> Result<(), Problem>,

@@ -21,7 +21,7 @@ use crate::{Code, Failure};
 /// The type is `repr(C)`, its first field is a `usize` for the size, all-zero is a valid value (its
 /// enums have a zero), and `STRUCT_SIZE` is at most its size.
 pub(crate) unsafe trait Parameters {
-    /// What `structSize` must say.
+    /// The expected `structSize`.
     const STRUCT_SIZE: usize;
 }
 

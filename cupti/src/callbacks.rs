@@ -103,7 +103,7 @@ unsafe extern "C" fn called<L: Listener>(
     if domain != L::DOMAIN || data.is_null() {
         return;
     }
-    // SAFETY: what `begin` gave CUPTI, which lives for ever.
+    // SAFETY: the pointer that `begin` gave CUPTI; its target lives for ever.
     let listener = unsafe { &*listener.cast::<Mutex<L>>() };
     let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: CUPTI's data for this callback.

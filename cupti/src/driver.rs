@@ -60,7 +60,7 @@ const fn cause(code: u32) -> &'static str {
     }
 }
 
-/// Starts the driver and counts its devices. The first call costs what `cuInit` costs, up to a
+/// Starts the driver and counts its devices. The first call takes as long as `cuInit`, up to a
 /// tenth of a second.
 ///
 /// # Errors

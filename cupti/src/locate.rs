@@ -158,7 +158,7 @@ impl Search {
         })
     }
 
-    /// What `open` makes of the first library of the search that it takes, of any version.
+    /// The result of `open` for the first library of the search that it accepts, of any version.
     ///
     /// # Errors
     /// [`NotFound`] with all places of the search.

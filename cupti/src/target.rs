@@ -90,9 +90,8 @@ struct TargetState {
 impl Target {
     /// Initialises CUPTI for collection. Costs about 0.1 s the first time.
     ///
-    /// # Errors
-    /// [`TargetError::Driver`] before anything of CUPTI is called; [`TargetError::Failed`] for what
-    /// CUPTI answers.
+    /// # Errors [`TargetError::Driver`] before anything of CUPTI is called; [`TargetError::Failed`]
+    /// with CUPTI's error.
     pub fn initialize(api: HostApi) -> Result<Self, TargetError> {
         let driver = driver::probe()?;
         let functions = api.functions;

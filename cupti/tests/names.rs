@@ -27,7 +27,7 @@ const LACKS: [(&str, &[&str]); 4] = [
     ("GB100", &["lts__t_sectors_aperture_sysmem_op_", "smsp__warp_issue_stalled_imc_miss_"]),
 ];
 
-/// What `names` the chip does not have, or cannot collect alone.
+/// The `names` that the chip does not have, or cannot collect alone.
 fn wrong(chip: &str, names: &BTreeSet<Cow<'static, str>>) -> Vec<String> {
     let host = host(chip);
     let problem =

@@ -1,7 +1,7 @@
 //! Counters under hardware names against an H100's, for the kernels of `calibration/`.
 //!
-//! `calibration/h100.csv` is what `calibration/record.py` recorded on a GPU. Every value that the
-//! emulator claims must be the recorded one.
+//! `calibration/record.py` recorded `calibration/h100.csv` on a GPU. Every value that the emulator
+//! claims must be the recorded one.
 
 use crate::common::{Argument, Bench};
 use std::collections::BTreeMap;

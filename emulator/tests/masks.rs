@@ -8,7 +8,7 @@ const THREADS: usize = 64;
 const SLOTS: usize = 8;
 const UNWRITTEN: u32 = 0xdead_beef;
 
-/// What `masks.py` prints of one kernel.
+/// The output of `masks.py` for one kernel.
 fn record(bench: &mut Bench, name: &str) -> Vec<String> {
     let out = bench.upload(&[UNWRITTEN; THREADS * SLOTS]);
     let values = bench.upload(&(0..4 * THREADS as u32).collect::<Vec<_>>());

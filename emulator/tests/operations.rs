@@ -63,7 +63,7 @@ pub fn results(body: &str, operands: &[[u64; 3]]) -> Vec<u64> {
     bench.download(output, operands.len(), u64::from_le_bytes)
 }
 
-/// `body` on every triple gives what `expected` does.
+/// `body` and `expected` give the same for every triple.
 pub fn check(body: &str, operands: &[[u64; 3]], expected: impl Fn([u64; 3]) -> u64) {
     for (&operands, got) in operands.iter().zip(results(body, operands)) {
         let wanted = expected(operands);

@@ -1,4 +1,5 @@
-//! What `#[kernel]` becomes: the device entry point, the same function on the host, and its entry.
+//! The expansion of `#[kernel]`: the device entry point, the same function on the host, and its
+//! entry.
 
 use gpuprof_model::AxisKind;
 use gpuprof_model::axis::LAUNCH_AXES;

@@ -159,9 +159,9 @@ struct Keys {
     values: Vec<(Ident, Option<Expr>)>,
     space: DeclaredSpace,
     args: Option<(Ident, Vec<Expr>)>,
-    /// What `tolerance(…)` and `compare(…)` say of each buffer.
+    /// The values of `tolerance(…)` and `compare(…)` for each buffer.
     of_buffers: Vec<(Ident, Vec<(Ident, Expr)>)>,
-    /// What `globals(…)` sets.
+    /// The settings of `globals(…)`.
     globals: Vec<(Ident, Expr)>,
     metrics: Vec<String>,
     check: Vec<String>,

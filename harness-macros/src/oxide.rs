@@ -2,9 +2,9 @@
 //!
 //! Input: the attribute's tokens and the function with its other attributes. Output: the function
 //! as it is, for the attribute below to expand, and the entry that the attribute of a declared
-//! kernel would leave. Name and code come from what `cuda-macros` generates next to the function:
-//! the marker `__NAME_CudaKernel`, `NAME_ptx_name` of generic kernels, and `load_named` of the
-//! module, which keeps the device code in the program.
+//! kernel would leave. Name and code come from the items that `cuda-macros` generates next to the
+//! function: the marker `__NAME_CudaKernel`, `NAME_ptx_name` of generic kernels, and `load_named`
+//! of the module, which keeps the device code in the program.
 
 mod contract;
 
@@ -20,7 +20,7 @@ use crate::registration::Entry;
 use crate::signature::{self, Parameter, Passing};
 use crate::type_axis::{self, TypeAxis};
 
-/// What `cuda-macros` calls the function that it makes of a kernel: the beginning of the name.
+/// The beginning of the name of a function that `cuda-macros` makes of a kernel.
 const GENERATED: &str = "cuda_oxide_kernel_";
 
 /// The attribute of cuda-oxide on `item`, if it has one.

@@ -35,7 +35,7 @@ pub(crate) struct Verification {
 }
 
 impl Callable {
-    /// What `value` of the key is.
+    /// The kind of the key's `value`.
     fn read(key: &str, value: &Expr, errors: &mut Errors) -> Option<Self> {
         match invisible_groups::expr(value) {
             Expr::Path(path) if path.qself.is_none() => Some(Self::Path(path.path.clone())),

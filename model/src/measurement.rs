@@ -391,7 +391,7 @@ pub struct PassResult {
     /// verified and if a function of the user compared.
     #[serde(default)]
     pub largest_error: Option<f64>,
-    /// What `verify` compared, and how closely; none if nothing was verified.
+    /// The data that `verify` compared, and the tolerance; none if nothing was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
     /// Why nothing was verified, though no difference was found.

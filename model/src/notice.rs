@@ -64,7 +64,7 @@ impl Notice {
         }
     }
 
-    /// What `byte` says.
+    /// The meaning of `byte`.
     pub fn from_byte(byte: u8) -> Option<Self> {
         match byte.checked_sub(POSITIONS) {
             Some(position) => Some(Self::At(position)),

@@ -140,7 +140,7 @@ impl Multiprocessor {
 mod tests {
     use super::*;
 
-    /// What `tests/occupancy/record.c` wrote.
+    /// The output of `tests/occupancy/record.c`.
     const RECORDED: &[u8] = include_bytes!("../tests/occupancy/recorded.zst");
 
     fn numbers<T: std::str::FromStr>(words: &str) -> Vec<T> {

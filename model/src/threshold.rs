@@ -205,8 +205,8 @@ impl Threshold {
     }
 
     /// Whether it takes the place of `default`, a hard limit relative to the baseline over every
-    /// configuration: a `warn`, a `where`, `best`, a fixed limit and one to the other side leave
-    /// open what `default` closes.
+    /// configuration: a `warn`, a `where`, `best`, a fixed limit and one to the other side permit
+    /// violations of `default`.
     pub fn replaces(&self, default: &Self) -> bool {
         use Comparison::{Above, AtLeast, AtMost, Below, Equal};
         let same_side = match (self.comparison, default.comparison) {
@@ -230,7 +230,7 @@ impl Threshold {
         use Comparison::{Above, AtLeast, AtMost, Below, Equal};
         let device = |of: &Self| of.device.as_ref().map(|name| name.to_lowercase());
         let everywhere = Self { selector: Selector::Every, ..earlier.clone() };
-        // `==` and `<` forbid what `<=` with the same limit forbids.
+        // `==` and `<` also forbid everything that `<=` with the same limit forbids.
         let forbids_as_much = self.comparison == earlier.comparison
             || matches!(
                 (self.comparison, earlier.comparison),

@@ -15,7 +15,7 @@ use gpuprof_system::wrap::wrapped;
 /// The most pieces of a series on a terminal.
 const MOST_SHOWN: usize = 3;
 
-/// The pieces of what `part` holds.
+/// The pieces in `part`.
 pub(super) fn select_advice<'r>(run: &'r Run, part: &DeviceRows<'_>) -> &'r [Advice] {
     let own = run
         .advice

@@ -23,8 +23,8 @@ use gpuprof_system::json_text;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bmf;
 
-/// What `github-action-benchmark` calls `customSmallerIsBetter`; metrics of which more is better
-/// have no place in it and are left out.
+/// The format `customSmallerIsBetter` of `github-action-benchmark`. It has no place for metrics of
+/// which more is better; they are left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GithubActionBenchmark;
 

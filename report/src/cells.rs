@@ -88,7 +88,7 @@ impl Column {
 }
 
 impl Sheet {
-    /// The sheet of what `view` shows of a series.
+    /// The sheet of a series under `view`.
     pub fn viewed(viewed: &SeriesView<'_>, view: &View) -> Self {
         let series = &*viewed.series;
         let rows = &series.configurations;

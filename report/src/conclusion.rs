@@ -295,8 +295,8 @@ fn changed(title: &'static str, all: &[Finding], names: &Names<'_>) -> Option<Li
     Some(List { title, columns, lines, rest: not_listed(rest) })
 }
 
-/// What `finding` is about: its metric, or its threshold where that is of another version of the
-/// tool and names none that is known.
+/// The subject of `finding`: its metric, or its threshold if that is of another version of the tool
+/// and names no known metric.
 fn asked(finding: &Finding) -> Option<&str> {
     finding.metric.as_deref().or(finding.threshold.as_deref())
 }

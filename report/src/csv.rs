@@ -175,7 +175,7 @@ fn all_axes(run: &Run) -> Vec<&str> {
     axes
 }
 
-/// The metrics that `row` has a line for: the columns in their order, then what `others` have a
+/// The metrics that `row` has a line for: the columns in their order, then those of `others` with a
 /// value.
 fn metrics<'r>(
     columns: &'r [String],

@@ -10,8 +10,8 @@ use gpuprof_model::run::{ConfigurationResult, Provenance, Status};
 
 use crate::links;
 
-/// What `part` of a series of a run ran on; with a line on how much of the series that is, where
-/// others ran on other devices.
+/// The device of a `part` of a series of a run. If other parts ran on other devices, a line says
+/// how much of the series this part is.
 pub(super) fn place_of(part: &DeviceRows<'_>, provenance: &Provenance) -> String {
     let first = provenance.device_of(&part.series.id);
     let linked = first.and_then(|device| device.links.as_ref());

@@ -42,7 +42,7 @@ pub(super) struct Limits {
 }
 
 impl Detail {
-    /// What `view` shows of one of `series` series.
+    /// The parts that `view` shows of one of `series` series.
     pub fn choose(view: &View, series: usize) -> Self {
         match series {
             _ if view.all => Self::All,

@@ -2,8 +2,8 @@
 //! those that do not.
 //!
 //! Input: `tests/ui`, annotations with mistakes and next to each the messages it gets, and
-//! `tests/pass`, annotations that compile, each of which checks what it registered when it runs.
-//! Messages are rustc's of the workspace's `rust-version`; `OVERWRITE=1 cargo test -p gpuprof
+//! `tests/pass`, annotations that compile, each of which checks its registered entries when it
+//! runs. Messages are rustc's of the workspace's `rust-version`; `OVERWRITE=1 cargo test -p gpuprof
 //! --test annotations` updates them.
 //!
 //! rustc compiles each program against the library that cargo has built for this test anyway:
@@ -41,7 +41,7 @@ static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
     messages.lines().find_map(library).expect("cargo says where the library is")
 });
 
-/// Compiles `program`, a path below the package, and writes what `emit` asks for to `made`.
+/// Compiles `program`, a path below the package, and writes the output of kind `emit` to `made`.
 fn compile(program: &Path, emit: &str, made: &Path) -> Output {
     let deps = LIBRARY.parent().expect("cargo puts libraries next to their dependencies");
     Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))

@@ -22,7 +22,7 @@ const FOLLOWED: f64 = 0.05;
 /// Values by their names in a rule.
 type Bound<'r> = BTreeMap<&'r str, f64>;
 
-/// What `rule` says of the configuration at `at`.
+/// The findings of `rule` for the configuration at `at`.
 pub(super) fn apply(
     rule: &Rule,
     at: usize,

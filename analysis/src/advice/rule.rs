@@ -39,8 +39,8 @@ pub struct Rule {
     pub estimates: Vec<Estimate>,
     /// How sure it is.
     pub certainty: Certainty,
-    /// The units that the remedy takes work off; how near the others are to their peaks bounds what
-    /// can be gained.
+    /// The units that the remedy takes work off; the distance of the other units from their peaks
+    /// limits the gain.
     pub relieves: Vec<Unit>,
     /// How to recognise a neighbour that follows the advice.
     pub tried_by: Option<Expectation>,

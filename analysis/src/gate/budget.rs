@@ -1,8 +1,8 @@
 //! The error budget of a run: how many questions its thresholds ask together.
 //!
 //! Input: how many configurations each series has, and its thresholds. Output: the levels at which
-//! each of them may fail, so that the run as a whole keeps one promise however many they are. What
-//! must stay true: the budget is known before anything is measured, so that no result changes it.
+//! each of them may fail, so that the run as a whole keeps one promise, no matter how many there
+//! are. Invariant: the budget is known before anything is measured, so that no result changes it.
 
 use gpuprof_model::metric::{Catalogue, Class};
 use gpuprof_model::threshold::Threshold;

@@ -42,7 +42,7 @@ impl Gate {
         Self { strict: *strict, gated: not_gated.is_none(), ..Self::default() }
     }
 
-    /// What `judgement` contributes to the exit code.
+    /// The contribution of `judgement` to the exit code.
     pub fn judgement_exit_code(self, judgement: &Judgement) -> ExitCode {
         if self.gated { judgement.exit_code(self.strict) } else { ExitCode::Success }
     }

@@ -63,8 +63,8 @@ impl Ability {
     }
 }
 
-/// What `base` can decide of the `planned` series within `budget`, with `repeat` processes of each
-/// configuration in the run; none if nothing noisy is compared with it.
+/// The power of a comparison of the `planned` series with `base` within `budget`, with `repeat`
+/// processes of each configuration in the run; none if nothing noisy is compared with it.
 pub fn ability<'p>(
     catalogue: &Catalogue,
     planned: impl IntoIterator<Item = Planned<'p>>,

@@ -59,7 +59,7 @@ pub fn unpack(path: &Utf8Path, folder: &Utf8Path, limits: &Limits) -> Result<Unp
     unpack_from(file, path, folder, limits)
 }
 
-/// As [`unpack`], of what `archive` reads; errors call it `path`.
+/// As [`unpack`], from the reader `archive`; errors call it `path`.
 ///
 /// # Errors
 /// As [`unpack`].

@@ -58,7 +58,7 @@ pub fn compile(program: &Program, compiler: &Compiler, cache: &Cache) -> Result<
     compile_by(program, DeviceCompiler::Nvrtc(compiler), cache)
 }
 
-/// What `cache` holds of `program`.
+/// The cached compile of `program`.
 ///
 /// # Errors
 /// Files that cannot be read, a cache that cannot be locked.

@@ -17,7 +17,7 @@ use std::iter;
 use gpuprof_model::ptx::without_comments;
 use items::Item;
 
-/// The module with only what `wanted` needs, its items in their order.
+/// The module with only the items that `wanted` needs, in their order.
 pub fn cut(ptx: &str, wanted: &BTreeSet<&str>) -> String {
     let code = without_comments(ptx);
     let items = items::items(&code);

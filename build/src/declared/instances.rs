@@ -32,7 +32,7 @@ pub struct Needed<'a> {
 }
 
 impl<'a> Needed<'a> {
-    /// What `configurations` of `series` need; none where the kernel is not declared.
+    /// The instances that `configurations` of `series` need; none if the kernel is not declared.
     fn collect<'c>(
         series: &'a SeriesDescription,
         configurations: impl IntoIterator<Item = &'c Configuration>,

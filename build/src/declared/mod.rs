@@ -1,5 +1,5 @@
-//! Declared kernels: from what `#[gpuprof::kernels]` says, or `#[gpuprof::kernel]` of a kernel that
-//! another compiler compiles, to modules that can be loaded.
+//! Declared kernels: from `#[gpuprof::kernels]`, or `#[gpuprof::kernel]` of a kernel that another
+//! compiler compiles, to modules that can be loaded.
 //!
 //! Input: described series with the configurations that are wanted of each. Output: [`Entries`]:
 //! for every instance the module that holds it and its name there, or why there is none. A

@@ -24,7 +24,7 @@ pub(super) struct Cubin {
 }
 
 impl Cubin {
-    /// What `file` holds.
+    /// The contents of `file`.
     ///
     /// # Errors
     /// It is cut off, not for a GPU, or not linked.

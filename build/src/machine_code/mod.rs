@@ -65,7 +65,7 @@ impl MachineCode {
     }
 }
 
-/// Adds what `all` does not have yet.
+/// Adds the entries that `all` does not have yet.
 fn add_new<T: PartialEq>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
     for one in more {
         if !all.contains(&one) {

@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 use super::structure::{Cargo, Gpuprof};
 use crate::options::{CALIBRATE_REPEAT, RunOptions, defaults};
 
-/// What `arguments` say on the command line `command`.
+/// The meaning of `arguments` on the command line `command`.
 ///
 /// # Errors
 /// Help, versions, and what is not understood.

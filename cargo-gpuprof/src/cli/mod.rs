@@ -9,7 +9,7 @@ use std::ffi::OsString;
 pub use arguments::{command, with_subcommand_word};
 pub use structure::{Cargo, Command, Gpuprof};
 
-/// What `arguments` say; help, versions and errors end the process.
+/// Parses `arguments`; help, versions and errors end the process.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Gpuprof {
     let arguments: Vec<_> = arguments.into_iter().collect();
     let mut command = variables::without_variables(command(), &variables::is_empty);

@@ -121,7 +121,7 @@ struct Rated {
 }
 
 impl Rated {
-    /// What `run` says, of runs with so many `configurations`, or as many as it has itself.
+    /// The result of `run` for runs with so many `configurations`, or as many as it has itself.
     ///
     /// # Errors
     /// It has too few processes (exit code 106).

@@ -217,7 +217,7 @@ fn short(value: f64) -> f64 {
     format!("{value:.*e}", DIGITS - 1).parse().unwrap_or(value)
 }
 
-/// What `show` is to write of the history in `file`.
+/// The part of the history in `file` that `show` writes.
 fn render_history(file: &Utf8Path, show: &ShowOptions, on: StandardOutput) -> Result<String> {
     let Some(known) = history::read(file)? else {
         return Err(Failure::usage(format!(

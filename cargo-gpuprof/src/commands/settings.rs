@@ -263,7 +263,7 @@ impl<T: Shown> ShownSetting for Setting<T> {
 }
 
 impl Settings {
-    /// How to build what `cargo` is asked for.
+    /// How to build the packages of the request `cargo`.
     pub fn build_options(&self, cargo: CargoRequest) -> BuildOptions {
         BuildOptions {
             cargo: CargoRequest { bench: self.bench.value.clone(), ..cargo },

@@ -270,8 +270,8 @@ impl Source {
         Ok(described)
     }
 
-    /// Builds the harnesses of another revision of a workspace, as far as it has what `build` asks
-    /// for. Settings are those of this revision.
+    /// Builds the harnesses of another revision of a workspace, as far as it has the targets of
+    /// `build`. Settings are those of this revision.
     ///
     /// # Errors
     /// Metadata or build; it has nothing of it.

@@ -4,8 +4,8 @@ use std::path;
 
 use camino::Utf8PathBuf;
 
-/// What `text` names, as processes in other folders find it: a path from the root where it has
-/// folders or is there, else a bare name for the linker.
+/// The library `text`, as processes in other folders find it: a path from the root if it has
+/// folders or exists, else a bare name for the linker.
 ///
 /// # Errors
 /// It names nothing.

@@ -1,6 +1,6 @@
 //! The text in `data/chips.zst`, with data that several chips share stored once.
 //!
-//! Input: what `cupti/examples/chips.rs` wrote. Output: the chips, or the line that is not
+//! Input: the output of `cupti/examples/chips.rs`. Output: the chips, or the line that is not
 //! understood. Line by line:
 //!
 //! ```text

@@ -282,7 +282,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What `parse` makes of a text with the words of the family in it.
+    /// The result of `parse` for a text with the words of the family in it.
     fn parsed<T>(
         &self,
         written: &Spanned<String>,

@@ -125,7 +125,7 @@ impl SectionMetric {
     }
 }
 
-/// What `by_beginning` has for `chip`: of the beginnings of its name the longest.
+/// The value in `by_beginning` for `chip`: that of the longest beginning of its name.
 fn of_chip<'m>(by_beginning: &'m BTreeMap<String, String>, chip: &str) -> Option<&'m str> {
     // As --chip, whatever the case.
     let begins = |beginning: &str| {

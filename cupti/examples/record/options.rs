@@ -143,7 +143,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Sets what `option` means to `value`.
+    /// Sets the field of `option` to `value`.
     fn set(&mut self, option: &str, value: &str) -> Outcome<()> {
         match option {
             "--out" => self.out = value.into(),

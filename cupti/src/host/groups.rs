@@ -55,8 +55,8 @@ impl Host {
 }
 
 /// Puts every name into the first group that takes it. Names of one hardware unit go together as
-/// far as `fits` lets them, so that a long list costs a question a unit and not one a name. What
-/// `fits` refuses even alone is left out.
+/// far as `fits` lets them, so that a long list costs a question a unit and not one a name. Names
+/// that `fits` refuses even alone are left out.
 pub(super) fn partition<'n>(
     names: &[&'n str],
     mut fits: impl FnMut(&[&'n str]) -> bool,

@@ -221,7 +221,7 @@ impl Traffic {
 pub struct Blocks([u64; 256]);
 
 impl Blocks {
-    /// The sum of what `cost` says of each block, by its touched sectors and pairs of sectors.
+    /// The sum of the `cost` of each block, by its touched sectors and pairs of sectors.
     pub fn sum(&self, cost: impl Fn(u32, u32) -> f64) -> f64 {
         let kinds = self.0.iter().enumerate().skip(1).filter(|(_, count)| **count > 0);
         kinds

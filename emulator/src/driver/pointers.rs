@@ -415,7 +415,7 @@ pub fn give_text(text: String) -> *mut c_char {
     std::ffi::CString::new(bytes).map_or(std::ptr::null_mut(), std::ffi::CString::into_raw)
 }
 
-/// Takes back what [`give_text`] gave.
+/// Takes back a text from [`give_text`].
 pub fn free_text(text: *mut c_char) {
     if !text.is_null() {
         // SAFETY: by contract the pointer came from `give_text` and comes back once.

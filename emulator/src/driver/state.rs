@@ -100,7 +100,7 @@ pub struct Driver {
     pub printf_bytes: usize,
     /// The error that every later call returns.
     pub sticky: Option<Code>,
-    /// What `gpuemu_take_fault` will say.
+    /// The next reply of `gpuemu_take_fault`.
     pub fault: Option<String>,
     /// The refused launch, if no call has failed and nothing was launched since.
     pub refused: Option<Refusal>,

@@ -282,7 +282,7 @@ fn compared(ty: Type, unsigned: bool) -> Option<Scalar> {
     (!matches!(kind, Scalar::U8 | Scalar::S8)).then_some(kind)
 }
 
-/// What `set` writes where a comparison of `compared` values holds.
+/// The value that `set` writes if a comparison of `compared` values holds.
 fn true_value(result: Type, compared: Scalar) -> Option<u32> {
     Some(match (result, compared) {
         (Type::Float(4), _) => 1f32.to_bits(),

@@ -13,7 +13,7 @@ pub(super) fn shape(word: &str) -> Option<MatrixShape> {
     Some(MatrixShape { m: m.parse().ok()?, n: n.parse().ok()?, k: k.parse().ok()? })
 }
 
-/// What `a` and `b` consist of, by their types.
+/// The elements of `a` and `b`, by their types.
 pub(super) fn input(a: &str, b: &str) -> Option<MmaInput> {
     let integer = |word| match word {
         "s8" => Some((8, true)),
@@ -44,7 +44,7 @@ pub(super) fn input(a: &str, b: &str) -> Option<MmaInput> {
     }
 }
 
-/// What `c` and `d` consist of, by their type.
+/// The elements of `c` and `d`, by their type.
 pub(super) fn sums(word: &str) -> Option<MmaSums> {
     Some(match word {
         "f16" => MmaSums::F16,

@@ -117,7 +117,7 @@ impl<'a> Builder<'_, 'a> {
         self.check_operands(i, signature.operands, &types)
     }
 
-    /// Refuses operands that are too few, too many, or not what `letters` say.
+    /// Refuses operands that are too few, too many, or do not match `letters`.
     fn check_operands(&self, i: &Instruction<'a>, letters: &str, types: &[Type]) -> Lowered<()> {
         let policy = usize::from(i.modifiers.contains(&"L2::cache_hint"));
         let given = &i.operands[..i.operands.len().saturating_sub(policy)];
@@ -149,7 +149,7 @@ impl<'a> Builder<'_, 'a> {
         if operands.next().is_some() { Err(count(i)) } else { Ok(()) }
     }
 
-    /// Whether an operand is what `letter` says: `x` anything, `@` an address in brackets, `m` what
+    /// Whether an operand matches `letter`: `x` anything, `@` an address in brackets, `m` what
     /// `mov` moves, `i` a constant, `r`, `c`, `h` and `b` a register, `V` registers of 32 bits in
     /// braces, otherwise a register or a constant of [`wanted`].
     fn fits(&self, letter: &str, types: &[Type], operand: &Operand<'a>) -> bool {

@@ -122,7 +122,7 @@ impl<'l> Worker<'l> {
             Special::BlockDim(axis) => launch.block[usize::from(axis)],
             Special::GridDim(axis) => launch.grid[usize::from(axis)],
             Special::BlockIndex(axis) => block[usize::from(axis)],
-            // What `%nwarpid` promises is only an upper bound.
+            // `%nwarpid` is only an upper bound.
             Special::WarpCount => 64,
             Special::SmId => (linear % u64::from(launch.sm_count)) as u32,
             Special::SmCount => launch.sm_count,

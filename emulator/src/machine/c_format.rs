@@ -195,7 +195,7 @@ fn sign(spec: &Spec, negative: bool) -> &'static str {
     }
 }
 
-/// What `#` puts before hexadecimal digits; before 0, nothing.
+/// The prefix of hexadecimal digits by `#`; 0 has none.
 fn prefix(spec: &Spec, of_base: &'static str, bits: u64) -> &'static str {
     if spec.alternate && bits != 0 { of_base } else { "" }
 }

@@ -106,7 +106,7 @@ impl Fence {
         by.of_several_warps() || when < self.by.met || (is_of_warp && is_own())
     }
 
-    /// Whether it is ordered before what `writer` does.
+    /// Whether it is ordered before the access of `writer`.
     fn is_before(&self, writer: &Publisher) -> bool {
         let when = self.ticks.fence;
         if self.of_reads {

@@ -110,7 +110,7 @@ impl Races {
         self.turn.notify_all();
     }
 
-    /// Takes what `block` has logged.
+    /// Takes the log of `block`.
     ///
     /// # Errors
     /// The block's first race.

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use gpuprof_model::measurement::MIG_PREFIX;
 use serde::{Deserialize, Deserializer, de};
 
-/// What `--devices` says.
+/// The value of `--devices`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceSelection {
     /// Every device that the driver shows.

@@ -109,7 +109,7 @@ impl Assignment {
     }
 }
 
-/// What `count` configurations cost of which one costs `each`.
+/// The cost of `count` configurations that cost `each`.
 fn cost(count: usize, each: u64) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(each)
 }

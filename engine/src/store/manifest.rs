@@ -353,7 +353,7 @@ impl Manifest {
     }
 }
 
-/// Whether `text` is what [`sha256`] makes.
+/// Whether `text` has the form of [`sha256`]'s result.
 fn is_sha256(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

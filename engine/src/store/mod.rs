@@ -63,7 +63,7 @@ pub fn check_writable(path: &Utf8Path) -> Result<()> {
     Ok(())
 }
 
-/// What `verdict.json` says of `run`.
+/// The entry of `verdict.json` on `run`.
 pub fn verdict_document(run: &Run, exit_code: ExitCode, gated: bool) -> VerdictDocument {
     let judgements = |s: &SeriesResult| SeriesJudgements {
         series: s.id.to_string(),

@@ -61,7 +61,7 @@ pub unsafe fn softmax<const VECTORS: usize>(x: &[f32x4], mut y: DisjointSlice<f3
     }
 }
 
-/// What `both` makes of the values of all threads of the block, in every thread; `neutral` changes
+/// Combines the values of all threads of the block by `both`, in every thread; `neutral` changes
 /// nothing. A block must consist of whole warps.
 fn of_block(value: f32, neutral: f32, both: impl Fn(f32, f32) -> f32) -> f32 {
     let of_warp = |mut value: f32| {

@@ -50,8 +50,8 @@ const BY_VALUE: usize = 15;
 /// The bytes of an address.
 const ADDRESS: u32 = 8;
 
-/// Reads the parameters of the declaration `item`, which is generic over `types`, and refuses what
-/// no kernel declares.
+/// Reads the parameters of the declaration `item`, which is generic over `types`, and refuses
+/// anything that no kernel declares.
 pub(crate) fn parameters(item: &ItemFn, types: &[TypeAxis], errors: &mut Errors) -> Vec<Parameter> {
     let signature = &item.sig;
     if let Some(dots) = &signature.variadic {

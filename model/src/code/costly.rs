@@ -282,7 +282,7 @@ impl<'c> CostByLine<'c> {
         self.lines.iter().map(|(line, cost)| (line, cost.amount))
     }
 
-    /// What `line` costs.
+    /// The cost of `line`.
     #[must_use]
     pub fn amount(&self, line: &SourceLine<'_>) -> u64 {
         self.lines.get(line).map_or(0, |cost| cost.amount)

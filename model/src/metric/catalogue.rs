@@ -106,8 +106,8 @@ impl Catalogue {
         metric
     }
 
-    /// What `metric` counts: the name of the counter or launch fact that it is a multiple of, or
-    /// its own. Names of the same have it in common.
+    /// The subject of `metric`: the name of the counter or launch fact that it is a multiple of, or
+    /// its own. Names of one subject share it.
     pub(super) fn counted(&self, metric: &Metric) -> String {
         let own = || launch::by_its_short_name(&metric.name).unwrap_or(&metric.name).to_owned();
         match &metric.origin {

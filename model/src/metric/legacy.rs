@@ -80,7 +80,7 @@ fn sorted() -> Vec<&'static Row> {
 }
 
 impl Row {
-    /// Whether it says what `name` is on any chip.
+    /// Whether it defines `name` on any chip.
     fn is_called(&self, name: &str) -> bool {
         let begins = self.name.strip_suffix('*');
         self.chips.is_none() && begins.map_or(self.name == name, |begins| name.starts_with(begins))

@@ -15,7 +15,7 @@ const BETWEEN_PASSES: f64 = 0.01;
 const QUALIFIERS: [&str; 8] =
     ["aperture", "evict", "lookup", "mem", "op", "pipe", "pred", "srcunit"];
 
-/// Whether `parts` count parts of what `wholes` count, name by name.
+/// Whether `parts` count parts of the counts of `wholes`, name by name.
 pub(super) fn are_parts(parts: &[&str], wholes: &[&str]) -> bool {
     let each = || parts.iter().zip(wholes);
     parts.len() == wholes.len() && each().all(|(part, whole)| is_part(part, whole))

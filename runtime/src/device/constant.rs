@@ -59,14 +59,14 @@ impl<A: Copy> Constant<A> {
         value
     }
 
-    /// What `#[constant]` makes of a static on the host.
+    /// The expansion of `#[constant]` for a static on the host.
     #[doc(hidden)]
     #[cfg(not(target_arch = "nvptx64"))]
     pub const fn new(value: A) -> Self {
         Self { value: Self::fits(value) }
     }
 
-    /// What `#[constant]` makes of a static's address on the device.
+    /// The expansion of `#[constant]` for a static's address on the device.
     ///
     /// # Safety
     /// It is the address of an `A` in constant memory.

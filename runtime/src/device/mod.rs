@@ -47,13 +47,13 @@ pub use shared::{Shared, SharedElement, SharedIndex, Slot};
 pub(crate) use vector::every_vector;
 pub use vector::*;
 
-/// Not public API: what `device_print!` expands to. No stability promised.
+/// Not public API: the expansion of `device_print!`. No stability promised.
 #[doc(hidden)]
 pub mod __print {
     pub use super::print::{Printable, Text, Values, print};
 }
 
-/// Not public API: what `#[kernel]` expands to on the device. No stability promised.
+/// Not public API: the expansion of `#[kernel]` on the device. No stability promised.
 #[doc(hidden)]
 #[cfg(target_arch = "nvptx64")]
 pub mod __device {

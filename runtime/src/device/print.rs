@@ -1,4 +1,4 @@
-//! What `device_print!` expands to: the values as CUDA's `vprintf` takes them, and the format,
+//! The expansion of `device_print!`: the values as CUDA's `vprintf` takes them, and the format,
 //! which is put together while compiling.
 
 use super::half::{bf16, f16};
@@ -14,7 +14,7 @@ pub trait Text {
 
 /// Values that `device_print!` shows: numbers, and `bool` as 0 and 1.
 pub trait Printable: Copy {
-    /// What `vprintf` takes in its place.
+    /// The argument of `vprintf` in its place.
     type Passed: Copy;
 
     /// Its length modifier and its conversion.

@@ -355,7 +355,7 @@ impl Shared<u8> {
 }
 
 impl<T: SharedElement, I> Shared<T, I> {
-    /// What `shared!` gives.
+    /// The result of `shared!`.
     #[doc(hidden)]
     #[inline(always)]
     pub const fn shaped(address: u32, shape: I) -> Self {

@@ -79,16 +79,16 @@ macro_rules! vectors {
                 Self::from_array([lane; $lanes])
             }
 
-            /// A vector of what `f` makes of each lane.
+            /// A vector of `f` applied to each lane.
             #[must_use]
             #[inline(always)]
             pub fn map(self, f: impl FnMut($lane) -> $lane) -> Self {
                 Self::from_array(self.to_array().map(f))
             }
 
-            /// `x` as vectors, without the elements at its end that make no whole one: what
-            /// `reinterpret_cast` does in CUDA C++. A kernel ends where `x` begins at an address
-            /// that is not a multiple of the vector's size, which no buffer does.
+            /// `x` as vectors, without the elements at its end that make no whole one, like
+            /// `reinterpret_cast` in CUDA C++. A kernel ends where `x` begins at an address that is
+            /// not a multiple of the vector's size, which no buffer does.
             #[doc(alias = "reinterpret_cast")]
             #[inline(always)]
             #[track_caller]

@@ -40,7 +40,7 @@ use shared_process::SharedProcess;
 /// The exit code of libtest for a harness that failed its task.
 const FAILED: u8 = 101;
 
-/// What [`crate::main!`] runs.
+/// The body of [`crate::main!`].
 pub fn harness_main(target: &HarnessTarget) -> ExitCode {
     // Nothing reads it here: the runner searches the executable for it.
     std::hint::black_box(target.marker);
@@ -84,7 +84,7 @@ fn list(kernels: &[KernelCode]) -> Vec<Option<Listing>> {
     kernels.iter().map(one).collect()
 }
 
-/// Measures `first`, and what `request` wants then, in one session with the device: contexts and
+/// Measures `first`, and then the passes of `request`, in one session with the device: contexts and
 /// profilers cost more than passes do. It ends with the last reply: the runner hands the device on
 /// while this process leaves it.
 fn measure_all(

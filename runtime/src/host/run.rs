@@ -433,7 +433,7 @@ impl<'a> Run<'a> {
         self.ranges.clone()
     }
 
-    /// Measures what `launch` queues on [`Run::stream`], and on streams that the run
+    /// Measures the work that `launch` queues on [`Run::stream`], and on streams that the run
     /// [joins](Run::join). It returns nothing, [`Result`], or the result of a launch by cudarc.
     ///
     /// On a GPU it is called many times, for warm-up and samples; on the emulated driver once. Its
@@ -752,8 +752,7 @@ impl<'a> Run<'a> {
     /// Compares the results of the measured launches with a reference, unless `--no-verify` was
     /// given.
     ///
-    /// # Errors
-    /// What `check` finds: the configuration failed.
+    /// # Errors The error of `check`: the configuration failed.
     ///
     /// ```
     /// use gpuprof::prelude::*;

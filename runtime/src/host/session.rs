@@ -204,8 +204,8 @@ impl Session {
         self.flusher()?.run()
     }
 
-    /// What [`Session::evict`] launches. Made the first time that it is asked for: a module is
-    /// loaded and a buffer filled then.
+    /// The kernel of [`Session::evict`]. It is made when it is first needed: this loads a module
+    /// and fills a buffer.
     ///
     /// # Errors
     /// As there.

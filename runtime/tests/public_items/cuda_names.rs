@@ -87,7 +87,7 @@ pub const COUNTERPARTS: &[(&str, &str)] = &[
     ("__nanosleep", "thread::sleep"),
     ("%globaltimer", "thread::nanoseconds"),
     ("%smid", "thread::multiprocessor"),
-    // What `cuda_device` of cuda-oxide calls them.
+    // Their names in `cuda_device` of cuda-oxide.
     ("sync_threads", "block::sync"),
     ("index_2d", "thread::index_1d"),
     ("shuffle_xor_sync", "warp::shuffle_xor"),

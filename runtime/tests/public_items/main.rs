@@ -1,8 +1,8 @@
-//! What `gpuprof` shows its users, read from its source: every public item has an example that
+//! The public items of `gpuprof`, read from its source: every public item has an example that
 //! compiles, CUDA's names find their counterparts, and no signature names a type that users cannot.
 //!
 //! Input: the sources of `gpuprof` and `gpuprof-macros`. Output: nothing, or the items that break a
-//! rule. That the examples compile is what `cargo test --doc` finds out.
+//! rule. `cargo test --doc` checks that the examples compile.
 
 mod cuda_names;
 mod source;

@@ -53,7 +53,7 @@ impl Item {
         self.path.rsplit("::").next().unwrap_or_default()
     }
 
-    /// Adds what `original`, of which this is a re-export, says of itself.
+    /// Adds the documentation of `original`, of which this is a re-export.
     pub fn join(&mut self, original: Self) {
         self.docs.push_str(&original.docs);
         self.aliases.extend(original.aliases);
@@ -101,7 +101,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// What `module` shows, under `path`.
+    /// The public items of `module`, under `path`.
     fn module(&mut self, module: &Module, path: &str) {
         if is_hidden(&module.attributes) {
             return;
@@ -137,7 +137,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What `pub use` of `leaf` in `module` shows, under `path`.
+    /// The items that `pub use` of `leaf` in `module` shows, under `path`.
     fn reexport(&mut self, module: &Module, leaf: &[String], path: &str, attributes: &[Attribute]) {
         let Some((last, folders)) = leaf.split_last() else { return };
         let from = folders.iter().try_fold(module, |at, name| match name.as_str() {

@@ -103,7 +103,7 @@ struct OrientedSample {
 }
 
 impl CriticalValues {
-    /// What `rounds` say about `question`.
+    /// The decision of `rounds` on `question`.
     pub fn decide(&self, question: &Question, rounds: &Rounds) -> Decision {
         self.decide_by(question, rounds, |look| look.pass)
     }

@@ -24,7 +24,7 @@ pub struct Fixed {
 }
 
 impl CriticalValues {
-    /// What `values` say about a limit.
+    /// The decision of `values` on a limit.
     pub fn decide_fixed(&self, asked: &Fixed, values: &[f64]) -> Decision {
         let &Fixed { comparison, limit, share, after } = asked;
         for look in self.looks.iter().filter(|look| look.rounds as usize > after) {

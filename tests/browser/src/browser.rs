@@ -91,7 +91,7 @@ impl Browser {
         } } })
     }
 
-    /// What `command` answers.
+    /// The reply to `command`.
     fn ask(&self, command: &str, parameters: &Value) -> Value {
         let url = format!("{}{command}", self.session);
         let answer = self.agent.post(&url).header("content-type", "application/json");

@@ -65,7 +65,7 @@ pub(super) fn is_regression(failed: &Finding) -> bool {
     fails && failed.baseline.is_some() && !misses_a_goal(failed)
 }
 
-/// Whether what `failed` limits is to become better than the baseline, and it became no worse.
+/// Whether `failed` demands an improvement over the baseline, and its metric did not become worse.
 fn misses_a_goal(failed: &Finding) -> bool {
     let (Some(before), Some(after), Some(limit)) = (failed.baseline, failed.value, failed.limit)
     else {

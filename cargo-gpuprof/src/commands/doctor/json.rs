@@ -1,4 +1,4 @@
-//! The report as one JSON document: what `doctor --message-format json` writes.
+//! The report as one JSON document, for `doctor --message-format json`.
 //!
 //! Input: the checks and their conclusion. Output: a line that follows
 //! `docs/schema/doctor.schema.json`.

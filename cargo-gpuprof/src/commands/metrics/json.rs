@@ -1,4 +1,4 @@
-//! What `metrics --message-format json` writes: a JSON object a line, each with a `reason`.
+//! The output of `metrics --message-format json`: a JSON object a line, each with a `reason`.
 //!
 //! Input: what is listed or described. Output: lines that follow `docs/schema/metrics.schema.json`.
 

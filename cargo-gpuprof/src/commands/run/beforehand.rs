@@ -42,7 +42,7 @@ fn able(plan: &Plan, repeat: u32) -> Option<(&str, Ability)> {
 /// With fewer processes than these a forecast is marked as rough.
 const FEW: usize = 7;
 
-/// What `ability` says of the baseline called `name`.
+/// The text of `ability` for the baseline called `name`.
 fn sentence(name: &str, ability: &Ability) -> String {
     let Ability { questions, hopeless, processes, repeat, .. } = ability;
     let anew = match ability.needed {

@@ -58,7 +58,7 @@ pub unsafe fn histogram(n: u32, data: *const u32, bins: *mut u64) {
     }
 }
 
-/// What `histogram` must leave in `bins`.
+/// The expected `bins` after `histogram`.
 fn histogram_on_host(_n: u32, data: &[u32], bins: &mut [u64]) {
     for &number in data {
         bins[number as usize] += 1;

@@ -12,11 +12,11 @@ use super::types::Rounding;
 pub struct Mma {
     /// The sizes.
     pub shape: MatrixShape,
-    /// What `a` and `b` consist of.
+    /// The elements of `a` and `b`.
     pub input: MmaInput,
-    /// What `c` consists of.
+    /// The elements of `c`.
     pub given: MmaSums,
-    /// What `d` consists of.
+    /// The elements of `d`.
     pub sums: MmaSums,
     /// How each step of a product of doubles is rounded.
     pub rounding: Rounding,

@@ -393,7 +393,7 @@ atomic_bits! {
     i64 as u64: and_u64, or_u64, xor_u64;
 }
 
-/// What `u32` alone has: counting up and down in a circle.
+/// Operations of `u32` alone: counting up and down in a circle.
 pub(super) trait AtomicCount: AtomicValue {
     /// Adds 1 below `limit`, and starts again at 0 from there on.
     ///

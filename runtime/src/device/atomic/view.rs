@@ -231,7 +231,7 @@ impl<T: AtomicValue, S: Scope, M: Memory> Atomic<T, S, M> {
         self.compare_exchange(current, new, success, failure)
     }
 
-    /// Replaces the element by what `change` makes of it, as often as others come in between, until
+    /// Replaces the element by `change` of it, again as often as others come in between, until
     /// `change` gives `None`; returns the old value.
     ///
     /// ```

@@ -20,7 +20,7 @@ use crate::device::warp::{self, Reduce, Shuffle};
 /// ```
 pub const SCRATCH: usize = 33;
 
-/// What `combine` makes of the values of all threads, in every one of them.
+/// The values of all threads combined by `combine`, in every thread.
 ///
 /// `combine` must be associative; the values are combined in the order of the threads.
 ///
@@ -70,7 +70,7 @@ pub unsafe fn reduce<T: Shuffle + SharedElement>(
     unsafe { scratch.read(place.warps) }
 }
 
-/// What `combine` makes of the values of the threads up to this one.
+/// The values of the threads up to this one combined by `combine`.
 ///
 /// `combine` must be associative; the values are combined in the order of the threads.
 ///
@@ -101,7 +101,7 @@ pub unsafe fn inclusive_scan<T: Shuffle + SharedElement>(
     }
 }
 
-/// What `combine` makes of the values of the threads below this one; `identity` in the first one.
+/// The values of the threads below this one combined by `combine`; `identity` in the first one.
 ///
 /// `combine` must be associative; the values are combined in the order of the threads.
 ///

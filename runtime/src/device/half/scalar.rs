@@ -7,9 +7,9 @@ use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAss
 #[cfg(not(target_arch = "nvptx64"))]
 use super::on_host;
 
-/// The `f32` towards zero from `value`, with an odd last bit where it is not `value` itself: what
-/// is rounded from it to a half is what `value` is rounded to (Boldo and Melquiond, "Emulation of
-/// FMA and correctly rounded sums", 2008).
+/// The `f32` towards zero from `value`, with an odd last bit if it is not `value` itself: rounding
+/// it to a half gives the same as rounding `value` (Boldo and Melquiond, "Emulation of FMA and
+/// correctly rounded sums", 2008).
 #[cfg(any(target_arch = "nvptx64", test))]
 #[inline]
 pub(super) fn odd(value: f64) -> f32 {

@@ -219,7 +219,8 @@ pub fn match_all<T: Match>(value: T) -> bool {
     WHOLE.match_all(value)
 }
 
-/// What `combine`, which is associative and commutative, makes of the values of all lanes, in each.
+/// The values of all lanes combined by `combine`, which is associative and commutative, in each
+/// lane.
 ///
 /// ```
 /// use gpuprof::prelude::*;
@@ -352,7 +353,7 @@ pub fn reduce_xor<T: ReduceBits>(value: T) -> T {
     WHOLE.reduce_xor(value)
 }
 
-/// What `combine`, which is associative, makes of the values up to this lane's.
+/// The values up to this lane's combined by `combine`, which is associative.
 ///
 /// ```
 /// use gpuprof::prelude::*;
@@ -368,8 +369,7 @@ pub fn inclusive_scan<T: Shuffle>(value: T, combine: impl Fn(T, T) -> T) -> T {
     WHOLE.inclusive_scan(value, combine)
 }
 
-/// What `combine`, which is associative, makes of the values of the lanes below; `identity` in
-/// lane 0.
+/// The values of the lanes below combined by `combine`, which is associative; `identity` in lane 0.
 ///
 /// ```
 /// use gpuprof::prelude::*;

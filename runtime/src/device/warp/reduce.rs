@@ -3,7 +3,7 @@
 use super::exchange::Shuffle;
 use crate::device::half::{bf16, bf16x2, f16, f16x2};
 
-/// What `redux.sync` does.
+/// The operations of `redux.sync`.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {

@@ -403,7 +403,7 @@ impl<const SIZE: u32> Tile<SIZE> {
         });
     }
 
-    /// What `combine` makes of the values of all lanes that take part, in every one of them.
+    /// The values of all participating lanes combined by `combine`, in every one of them.
     ///
     /// `combine` must be associative and commutative. In a whole tile it is called log₂ `SIZE`
     /// times, in a part of one as often as there are members.
@@ -430,7 +430,7 @@ impl<const SIZE: u32> Tile<SIZE> {
         value
     }
 
-    /// What `combine` makes of the values of the lanes up to this one, in the order of the lanes.
+    /// The values of the lanes up to this one combined by `combine`, in the order of the lanes.
     ///
     /// `combine` must be associative.
     ///

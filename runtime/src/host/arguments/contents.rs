@@ -26,7 +26,7 @@ pub struct BufferContents<E> {
             Vec<{T}>, or a Result of one"
 )]
 pub trait Contents<T: BufferElement> {
-    /// What `T` consists of, in order; random ones from `seed`.
+    /// The elements of `T`, in order; random ones from `seed`.
     #[doc(hidden)]
     fn fill(self, place: &FillTarget<'_>, seed: u64) -> Result<BufferContents<T::Lane>>;
 }

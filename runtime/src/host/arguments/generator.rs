@@ -44,7 +44,7 @@ enum Fill {
     File(PathBuf),
 }
 
-/// What `sorted` sorts: a generator, or a length for `random`.
+/// The input of `sorted`: a generator, or a length for `random`.
 #[diagnostic::on_unimplemented(
     message = "`sorted` cannot sort `{Self}`",
     note = "it takes a length, sorted(n), or a generator, sorted(random_in(n, 0..100))"
@@ -153,7 +153,7 @@ pub mod generators {
         generator(length, Fill::Permutation)
     }
 
-    /// What `of` gives, in ascending order; of a length: that many random elements.
+    /// The elements of `of` in ascending order; of a length: that many random elements.
     pub fn sorted(of: impl IntoGenerator) -> Generator {
         let Generator { length, fill } = of.into_generator();
         Generator { length, fill: Fill::Sorted(Box::new(fill)) }

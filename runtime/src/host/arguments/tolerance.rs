@@ -49,7 +49,7 @@ pub mod tolerances {
     }
 }
 
-/// What `tolerance` may be.
+/// The possible values of `tolerance`.
 pub trait IntoTolerance {
     /// The tolerance, whatever its values.
     fn into_tolerance(self) -> Tolerance;

@@ -21,7 +21,7 @@ pub(crate) struct Cubin {
     pub(super) module: MachineModule,
 }
 
-/// What `load` makes of the PTX in the file `ptx`, with its machine code.
+/// The result of `load` for the PTX in the file `ptx`, with its machine code.
 ///
 /// # Errors
 /// Those of `load`, CUPTI's; a file that cannot be written.

@@ -39,7 +39,7 @@ pub(crate) struct Observed {
     pub(crate) unified_memory: Option<UnifiedMemory>,
 }
 
-/// What `once` does, in its second call, and the `migrations` of managed memory if they are
+/// The launches of `once` in its second call, and the `migrations` of managed memory if they are
 /// requested; nothing if CUPTI records none of this process.
 ///
 /// # Errors

@@ -141,8 +141,8 @@ impl<'a> LaunchArguments<'a> {
     }
 }
 
-/// Launches one kernel as often as a series function likes: what
-/// [`Run::kernel`](crate::Run::kernel) makes.
+/// Launches one kernel as often as a series function likes. [`Run::kernel`](crate::Run::kernel)
+/// makes it.
 ///
 /// ```
 /// use gpuprof::{Kernel, KernelLauncher, Result};

@@ -22,7 +22,7 @@ pub(crate) struct LaunchLog {
 }
 
 impl LaunchLog {
-    /// What `once` does, with its launches recorded unless there are some already.
+    /// Runs `once`, and records its launches unless there are some already.
     pub(crate) fn first<R>(&self, once: impl FnOnce() -> R) -> R {
         self.open.set(self.launches.borrow().is_empty());
         let done = once();

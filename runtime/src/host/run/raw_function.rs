@@ -17,8 +17,8 @@ use crate::host::session::Session;
 use crate::host::values::extent::IntoExtent;
 use crate::host::values::number::{IntoNumber, convert};
 
-/// A function that another layer loaded, launched on the stream that is measured: what
-/// [`Run::raw_function`] makes.
+/// A function that another layer loaded, launched on the measured stream. [`Run::raw_function`]
+/// makes it.
 ///
 /// ```
 /// use std::ffi::c_void;

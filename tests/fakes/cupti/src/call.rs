@@ -16,7 +16,7 @@ use crate::trouble;
 /// # Safety
 /// It begins `{ size_t structSize; void *pPriv }`.
 pub unsafe trait Parameters {
-    /// What `structSize` must say.
+    /// The expected `structSize`.
     const SIZE: usize;
 }
 

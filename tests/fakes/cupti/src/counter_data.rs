@@ -35,7 +35,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// What `raw` counted.
+    /// The counts of `raw`.
     #[expect(clippy::cast_precision_loss, reason = "tests launch small kernels")]
     pub fn counted(&self, raw: &str) -> Counted {
         match self.counted.get(raw) {

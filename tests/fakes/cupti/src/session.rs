@@ -260,7 +260,7 @@ pub fn pop(p: &mut sys::CUpti_RangeProfiler_PopRange_Params) -> Result<(), Code>
     })
 }
 
-/// What `raws` counted in each range.
+/// The counts of `raws` in each range.
 fn counted(ranges: &[Open], raws: &[String]) -> Pending {
     let sum = |range: &Open, raw: &String| {
         let value: f64 = range.launches.iter().map(|l| catalogue::count(raw, l)).sum();
