@@ -71,7 +71,7 @@ fn expand_launcher(
         .map(|at| format_ident!("argument{at}", span = Span::mixed_site()))
         .collect();
     let passed: Vec<TokenStream> = kernel.parameters.iter().zip(&names).map(pass).collect();
-    let implementations = points.iter().map(|(entry, ty, aliases)| {
+    let implementations = points.iter().map(|LaunchPoint { entry, ty, aliases }| {
         let implementation = quote! {
             #(#conditions)*
             #[cfg(not(target_arch = "nvptx64"))]
@@ -111,19 +111,33 @@ fn expand_launcher(
     }
 }
 
-/// The code location of each of `instances`, the launcher's type for it, and the aliases of types
-/// in its parameters; for a kernel without instances, its own.
+/// An instance that a launcher launches.
+struct LaunchPoint {
+    /// The location of its code.
+    entry: TokenStream,
+    /// The launcher's type for it.
+    ty: TokenStream,
+    /// The aliases of types in its parameters.
+    aliases: TokenStream,
+}
+
+/// The points of `instances`; for a kernel without instances, its own.
 fn points(
     name: &Ident,
     instances: &[Instance],
     entry: &dyn Fn(Option<&Instance>) -> TokenStream,
-) -> Vec<(TokenStream, TokenStream, TokenStream)> {
+) -> Vec<LaunchPoint> {
     if instances.is_empty() {
-        return vec![(entry(None), quote!(#name), TokenStream::new())];
+        let aliases = TokenStream::new();
+        return vec![LaunchPoint { entry: entry(None), ty: quote!(#name), aliases }];
     }
     let point = instances.iter().map(|instance| {
         let values = &instance.values;
-        (entry(Some(instance)), quote!(#name<#(#values),*>), instance.aliases())
+        LaunchPoint {
+            entry: entry(Some(instance)),
+            ty: quote!(#name<#(#values),*>),
+            aliases: instance.aliases(),
+        }
     });
     point.collect()
 }

@@ -36,4 +36,5 @@ pub use links::{counts_nvlink, link_facts};
 pub use nearest_ptx_metric::counterpart;
 pub use patching::{DIVERGENT_BRANCHES, Perturbation, is_patched};
 pub use perfworks::direction_by_family;
+pub use set_direction::SetDirection;
 pub use share::part_of;

@@ -70,6 +70,14 @@ impl MetricProblem {
     }
 }
 
+/// A metric's name by its parts.
+struct SplitName<'n> {
+    base: &'n str,
+    /// The rest, with its dot; may be empty.
+    submetric: &'n str,
+    kind: MetricKind,
+}
+
 impl Host {
     /// The base metrics of one kind, in CUPTI's order.
     ///
@@ -91,7 +99,7 @@ impl Host {
     /// # Errors
     /// [`MetricProblem::UnknownBase`] or [`MetricProblem::Failed`].
     pub fn sub_metrics(&self, name: &str) -> Result<Vec<String>, MetricProblem> {
-        let (base, _, kind) = self.split(name)?;
+        let SplitName { base, kind, .. } = self.split(name)?;
         Ok(self.sub_metrics_of(base, kind)?)
     }
 
@@ -115,7 +123,7 @@ impl Host {
     /// # Errors
     /// [`MetricProblem::UnknownBase`] or [`MetricProblem::Failed`].
     pub fn properties(&self, name: &str) -> Result<Properties, MetricProblem> {
-        let (base, _, kind) = self.split(name)?;
+        let SplitName { base, kind, .. } = self.split(name)?;
         Ok(self.by_name(base, kind, |name| {
             let name = c_string(name);
             let mut call = Call::<sys::CUpti_Profiler_Host_GetMetricProperties_Params>::new();
@@ -144,7 +152,7 @@ impl Host {
     /// # Errors
     /// Why it is not.
     pub fn validate(&self, name: &str) -> Result<(), MetricProblem> {
-        let (base, submetric, kind) = self.split(name)?;
+        let SplitName { base, submetric, kind } = self.split(name)?;
         let available = self.sub_metrics_of(base, kind)?;
         let base = base.to_owned();
         if submetric.is_empty() {
@@ -157,14 +165,14 @@ impl Host {
         }
     }
 
-    /// Base metric, the rest with its dot, and kind. Base metrics may have dots themselves
-    /// (`CTC.TriageCompute.ctc__rx_bytes`), so the longest one wins.
-    fn split<'n>(&self, name: &'n str) -> Result<(&'n str, &'n str, MetricKind), MetricProblem> {
+    /// Splits a name. Base metrics may have dots themselves (`CTC.TriageCompute.ctc__rx_bytes`), so
+    /// the longest one wins.
+    fn split<'n>(&self, name: &'n str) -> Result<SplitName<'n>, MetricProblem> {
         let kinds = self.kinds()?;
         let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
         let longest = ends.filter_map(|at| Some((at, *kinds.get(&name[..at])?))).next_back();
         if let Some((at, kind)) = longest {
-            return Ok((&name[..at], &name[at..], kind));
+            return Ok(SplitName { base: &name[..at], submetric: &name[at..], kind });
         }
         let base = name.split_once('.').map_or(name, |(base, _)| base);
         Err(MetricProblem::UnknownBase { base: base.to_owned(), chip: self.chip().to_owned() })

@@ -39,16 +39,30 @@ impl Catalogue {
         if problems.is_empty() { Ok(other) } else { Err(problems) }
     }
 
-    /// The built-in metrics that files give another direction than the built-in one, each with the
-    /// direction and the file.
-    pub fn turned(&self) -> impl Iterator<Item = (&str, Direction, &str)> {
+    /// The built-in metrics that files give another direction than the built-in one.
+    pub fn turned(&self) -> impl Iterator<Item = SetDirection<'_>> {
         let built_in = Self::built_in();
         let set = self.directions.iter();
         let turned = set.filter(move |(name, (direction, _))| {
             built_in.find(name).is_some_and(|metric| metric.direction != *direction)
         });
-        turned.map(|(name, (direction, file))| (name.as_str(), *direction, file.as_str()))
+        turned.map(|(metric, (direction, file))| SetDirection {
+            metric,
+            direction: *direction,
+            file,
+        })
     }
+}
+
+/// The direction of a metric by a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetDirection<'c> {
+    /// The metric's name.
+    pub metric: &'c str,
+    /// Its direction.
+    pub direction: Direction,
+    /// The file that sets it.
+    pub file: &'c str,
 }
 
 #[cfg(test)]
@@ -98,7 +112,12 @@ mod tests {
         let directions = [("registers", Direction::Higher), ("ipc", Direction::Higher)];
         let set = Catalogue::built_in().with_directions(directions, "a.toml").unwrap();
         let turned: Vec<_> = set.turned().collect();
-        assert_eq!(turned, [("launch__registers_per_thread", Direction::Higher, "a.toml")]);
+        let registers = SetDirection {
+            metric: "launch__registers_per_thread",
+            direction: Direction::Higher,
+            file: "a.toml",
+        };
+        assert_eq!(turned, [registers]);
         assert_eq!(Catalogue::built_in().turned().count(), 0);
     }
 

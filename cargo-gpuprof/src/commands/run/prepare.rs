@@ -7,7 +7,7 @@
 use std::mem;
 use std::time::SystemTime;
 
-use gpuprof_model::metric::{Catalogue, Class, Direction};
+use gpuprof_model::metric::{Catalogue, Class, SetDirection};
 use gpuprof_model::protocol::{CounterRange, SeriesDescription};
 use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns};
 use gpuprof_model::threshold::Threshold;
@@ -333,10 +333,10 @@ fn selected(inputs: &Inputs, probe: &HarnessProcess<'_>, sections: Sections) -> 
 fn shared_by_both(inputs: &Inputs, catalogue: &Catalogue) -> Vec<String> {
     let mut notes = Vec::new();
     if inputs.base.is_some() {
-        let told = |(name, direction, file): (&str, Direction, &str)| {
-            format!("direction of {name} set in {file}: {}", direction.words())
+        let note = |SetDirection { metric, direction, file }: SetDirection<'_>| {
+            format!("direction of {metric} set in {file}: {}", direction.words())
         };
-        notes.extend(catalogue.turned().map(told));
+        notes.extend(catalogue.turned().map(note));
     }
     let compares = inputs.base.is_some() || inputs.against.is_some();
     let gate = &inputs.settings.gate;
