@@ -47,7 +47,7 @@ impl Input<'_> {
             LIBRARY => "a library with GPU machine code",
             _ => "of a kind that is unknown here",
         };
-        machine_code::stand_in(driver, &format!("{name}{what}"), Source::of(self.bytes))
+        machine_code::stand_in(driver, &format!("{name}{what}"), Source::start(self.bytes))
     }
 
     fn checked_text(&self, driver: &mut Driver) -> Result<String, Refusal> {
@@ -60,7 +60,7 @@ impl Input<'_> {
     }
 
     fn newest_ptx(&self, driver: &mut Driver, name: &str) -> Result<String, Refusal> {
-        let image = Source::of(self.bytes);
+        let image = Source::start(self.bytes);
         let all = fatbins(image).map_err(|code| (code, String::new()))?.unwrap_or_default();
         text_of_fatbins(driver, &all, (name, image))
     }
@@ -139,7 +139,7 @@ extern "C" fn cuLinkAddFile_v2(
 extern "C" fn cuLinkComplete(state: Handle, cubin: Out<Source>, bytes: Out<usize>) -> Code {
     with_context(|driver| {
         let completed = match linker(driver, state)?.complete() {
-            Ok(output) => Ok(output.map(|output| (Source::of(output), output.len()))),
+            Ok(output) => Ok(output.map(|output| (Source::start(output), output.len()))),
             Err(error) => Err(invalid(driver, &error, "")),
         };
         let (first, size) = logged(driver, state, completed)?.ok_or(Code::INVALID_VALUE)?;

@@ -95,7 +95,7 @@ pub fn load_file(driver: &mut Driver, module: Out<Handle>, path: Text) -> Result
         let why = "the fatbin is cut off or damaged".to_owned();
         return Err(refuse(driver, "unsupported_binary", (Code::INVALID_IMAGE, why)).0);
     }
-    load_source(driver, module, Source::of(&bytes), None)
+    load_source(driver, module, Source::start(&bytes), None)
 }
 
 /// Unloads a module.

@@ -23,7 +23,7 @@ impl Past {
         }
     }
 
-    fn of(&self, stream: u64) -> u64 {
+    fn count(&self, stream: u64) -> u64 {
         self.0.get(&stream).copied().unwrap_or(0)
     }
 }
@@ -97,7 +97,7 @@ impl Order {
     pub fn missed_by(&mut self, stream: u64) -> Option<u64> {
         let past = self.past(stream).clone();
         let mut recent = self.recent.iter();
-        recent.find(|(other, count)| past.of(**other) < **count).map(|(other, _)| *other)
+        recent.find(|(other, count)| past.count(**other) < **count).map(|(other, _)| *other)
     }
 
     /// Begins the next report.

@@ -167,7 +167,7 @@ impl Target {
 
 impl Source {
     /// The start of `bytes`.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn start(bytes: &[u8]) -> Self {
         Self(bytes.as_ptr().cast())
     }
 

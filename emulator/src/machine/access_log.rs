@@ -152,7 +152,7 @@ impl AccessLog {
 
     /// A warp saw the accesses of other threads by a strong access.
     #[inline(always)]
-    pub fn look(&mut self, warp: u32) {
+    pub fn observe(&mut self, warp: u32) {
         self.meeting.looked |= 1 << (warp & 31);
     }
 

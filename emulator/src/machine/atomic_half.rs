@@ -55,7 +55,7 @@ pub fn execute(
                 continue;
             };
             let (found, _) = cell.update(|word| if word == expected { new } else { word });
-            old[lane] = u64::from(half.of(found));
+            old[lane] = u64::from(half.extract(found));
             let is_done = match atomic.op {
                 AtomicOp::CompareSwap => half.neighbour(found) == half.neighbour(expected),
                 _ => found == expected,
@@ -76,7 +76,7 @@ struct Half {
 }
 
 impl Half {
-    fn of(self, word: u32) -> u32 {
+    fn extract(self, word: u32) -> u32 {
         word >> self.shift & 0xffff
     }
 
@@ -92,7 +92,7 @@ impl Half {
     fn attempt(self, atomic: &Atomic, seen: u32, b: u32, c: u32) -> (u32, u32) {
         match atomic.op {
             AtomicOp::CompareSwap => (self.with(seen, b), self.with(seen, c)),
-            _ => (seen, self.with(seen, sum(format(atomic.ty), false, self.of(seen), b))),
+            _ => (seen, self.with(seen, sum(format(atomic.ty), false, self.extract(seen), b))),
         }
     }
 }

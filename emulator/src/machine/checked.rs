@@ -33,7 +33,7 @@ pub fn log_update(
 ) {
     log(cx, part, (bytes, Sharing::Ordered), Touch::Update(informs), order, |_, _| 0);
     if informs {
-        cx.shadow.look(cx.warp.index, false);
+        cx.shadow.observe(cx.warp.index, false);
     }
 }
 

@@ -215,7 +215,7 @@ pub fn load(
         log(cx, part, how, Touch::Read, element.order, |_, _| 0);
         let unwritten = touch_read(cx, part, how)?;
         if element.is_strong() {
-            cx.shadow.look(cx.warp.index, element.sharing == Sharing::Volatile);
+            cx.shadow.observe(cx.warp.index, element.sharing == Sharing::Volatile);
         }
         let file = File::by_width(element.wide);
         if let Some((lanes, fault)) = unwritten {

@@ -153,8 +153,8 @@ impl Shadow {
     /// Lanes of a warp saw the accesses of other threads by a strong access, perhaps of other warps
     /// only.
     #[inline]
-    pub fn look(&mut self, warp: u32, other_warps_only: bool) {
-        self.log.look(warp);
+    pub fn observe(&mut self, warp: u32, other_warps_only: bool) {
+        self.log.observe(warp);
         if !other_warps_only {
             self.now = (self.now + 1).min(NEVER - 1);
             self.looked[warp as usize] = self.now;

@@ -98,7 +98,7 @@ impl Code {
             code.slots.extend(results);
             let end = code.slots.len() as u32;
             code.instructions.push(Instruction {
-                cost: cost::of(inst, units),
+                cost: cost::instruction_cost(inst, units),
                 kind: kind(&inst.op),
                 polls: false,
                 tells: matches!(inst.op, Op::Store { element, .. } if is_shared(element)),

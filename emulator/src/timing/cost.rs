@@ -33,7 +33,7 @@ pub const ROTATION: Cost = cost(3, 8).alu(3);
 const PAIR_OF_ADDS: Cost = cost(2, 6).adds(2);
 
 /// The cost of an instruction on these `units`. Accesses of memory have only their issue here.
-pub fn of(inst: &Inst, units: &Units) -> Cost {
+pub fn instruction_cost(inst: &Inst, units: &Units) -> Cost {
     let cost = match &inst.op {
         Op::Arith(op) => arith(op),
         Op::Integer(op) => integer(op),

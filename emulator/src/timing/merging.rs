@@ -34,7 +34,7 @@ enum Part {
     Other,
 }
 
-fn part(op: &Op) -> Part {
+fn operand_part(op: &Op) -> Part {
     let is_constant = |slot: &Slot| slot.0 & Slot::PRIVATE == 0;
     match op {
         Op::Arith(ArithOp::Binary32 { op, .. }) => binary(*op, false),
@@ -142,7 +142,7 @@ impl<'c> Merging<'c> {
         }
         Self {
             code,
-            parts: program.code.iter().map(|inst| part(&inst.op)).collect(),
+            parts: program.code.iter().map(|inst| operand_part(&inst.op)).collect(),
             blocks: blocks(program),
             writers: writes.into_iter().map(|(count, at)| (count == 1).then_some(at)).collect(),
             readers,

@@ -28,7 +28,7 @@ impl Bits {
     pub const UNKNOWN: Self = Self { zeros: 0, ones: 0 };
 
     /// All are those of a value.
-    pub fn of(value: u64) -> Self {
+    pub fn exact(value: u64) -> Self {
         Self { zeros: !value, ones: value }
     }
 
@@ -99,14 +99,14 @@ impl<'v> KnownBits<'v> {
     }
 
     /// The known bits of a register.
-    pub fn of(&self, register: Register) -> Bits {
+    pub fn get(&self, register: Register) -> Bits {
         self.reached(register).unwrap_or(Bits::UNKNOWN)
     }
 
     /// The same; none while nothing has written it.
     fn reached(&self, register: Register) -> Option<Bits> {
         if let Some(constant) = self.values.bits(register) {
-            return Some(Bits::of(constant));
+            return Some(Bits::exact(constant));
         }
         let is_input = register.1.0 & Slot::PRIVATE == 0;
         self.found.get(&register).copied().or(is_input.then_some(Bits::UNKNOWN))
@@ -133,7 +133,7 @@ impl<'v> KnownBits<'v> {
             }
             Form::Select { p, a, b } => {
                 let (a, b) = (self.reached(*a), self.reached(*b));
-                match self.of(*p).truth() {
+                match self.get(*p).truth() {
                     Some(first) => {
                         if first {
                             a
@@ -154,7 +154,7 @@ impl<'v> KnownBits<'v> {
                 match added {
                     Some(added) if zero => self.reached(*added),
                     Some(_) => Some(Bits::UNKNOWN),
-                    None if zero => Some(Bits::of(0)),
+                    None if zero => Some(Bits::exact(0)),
                     None if *low => {
                         let count = first.zeros.trailing_ones() + second.zeros.trailing_ones();
                         Some(Bits { zeros: ones(count), ones: 0 })
@@ -163,8 +163,8 @@ impl<'v> KnownBits<'v> {
                 }
             }
             Form::Compare(compare) => Some(match self.outcome(compare) {
-                Some(true) => Bits::of(compare.yes),
-                Some(false) => Bits::of(0),
+                Some(true) => Bits::exact(compare.yes),
+                Some(false) => Bits::exact(0),
                 None => Bits { zeros: !compare.yes, ones: 0 },
             }),
             Form::Opaque { zeros, .. } => Some(Bits { zeros: *zeros, ones: 0 }),

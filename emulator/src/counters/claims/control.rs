@@ -60,7 +60,7 @@ impl Control {
 /// Whether the guard of an instruction holds, if that is known.
 pub fn is_on(inst: &Inst, known: &KnownBits<'_>) -> Option<bool> {
     let value = |slot| {
-        let bits = known.of((File::Pred, slot));
+        let bits = known.get((File::Pred, slot));
         (bits.known() & 1 != 0).then_some(bits.ones & 1 != 0)
     };
     match inst.guard {

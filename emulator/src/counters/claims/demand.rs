@@ -49,7 +49,7 @@ impl<'p> Demand<'p> {
     }
 
     /// The bits of a register that have an effect.
-    pub fn of(&self, register: Register) -> u64 {
+    pub fn get(&self, register: Register) -> u64 {
         self.bits.get(&register).copied().unwrap_or(0)
     }
 
@@ -109,7 +109,7 @@ impl<'p> Demand<'p> {
 
     /// Bits of a register have an effect, unless they are known.
     fn demand(&mut self, register: Register, bits: u64) {
-        let bits = bits & ones(width(register.0)) & !self.known.of(register).known();
+        let bits = bits & ones(width(register.0)) & !self.known.get(register).known();
         let old = self.bits.entry(register).or_insert(0);
         if bits & !*old != 0 {
             *old |= bits;
@@ -123,7 +123,7 @@ impl<'p> Demand<'p> {
             writers.entry(definition.d).or_default().push(at);
         }
         while let Some(register) = self.open.pop() {
-            let bits = self.of(register);
+            let bits = self.get(register);
             for &at in writers.get(&register).map_or(&[][..], Vec::as_slice) {
                 let definition = &self.definitions[at];
                 if let Some(pc) = definition.pc {
@@ -141,7 +141,7 @@ impl<'p> Demand<'p> {
 
     /// The bits of its sources that bits of a result depend on.
     fn sources(&self, form: &Form, bits: u64) -> Vec<(Register, u64)> {
-        let known = |register| self.known.of(register);
+        let known = |register| self.known.get(register);
         // All bits up to the highest.
         let below = ones(64 - bits.leading_zeros());
         match form {
@@ -185,7 +185,7 @@ impl<'p> Demand<'p> {
         let field = integer_bits(compare.ty).map_or(u64::MAX, |(bits, _)| ones(bits));
         let by_sign = matches!(compare.cmp, Cmp::Lt | Cmp::Ge)
             && integer_bits(compare.ty).is_some_and(|(_, signed)| signed)
-            && self.known.of(compare.b).zeros & field == field;
+            && self.known.get(compare.b).zeros & field == field;
         let a = if by_sign { field & !(field >> 1) } else { field };
         let with = compare.with.map(|(_, c, _)| (c, 1));
         [(compare.a, a), (compare.b, field)].into_iter().chain(with).collect()

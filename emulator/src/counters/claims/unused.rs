@@ -39,7 +39,7 @@ impl<'p> Loads<'p> {
     /// words or halves whole if three of them are needed.
     pub fn unused(&self, inst: &Inst, element: Element) -> Option<Unused> {
         let results = inst.op.registers(Role::Write);
-        let bits = results.iter().map(|&result| self.demand.of(result));
+        let bits = results.iter().map(|&result| self.demand.get(result));
         let words = if element.bytes == 8 { &[ones(32), !ones(32)][..] } else { &[u64::MAX] };
         let used: usize =
             bits.map(|bits| words.iter().filter(|&&word| bits & word != 0).count()).sum();
@@ -57,7 +57,7 @@ impl<'p> Loads<'p> {
         let &[word] = results else { return false };
         let splits = |&pc: &usize| match self.program.code[pc].op {
             Op::Move(MoveOp::Unpack { wide: false, count: 2, d: [low, high, ..], .. }) => {
-                Some([low, high].map(|half| self.demand.of((File::R32, half)) != 0))
+                Some([low, high].map(|half| self.demand.get((File::R32, half)) != 0))
             }
             _ => None,
         };
