@@ -129,7 +129,7 @@ impl Kernel {
 }
 
 /// A loaded module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Module {
     kernels: Vec<Kernel>,
     refused: Vec<RefusedKernel>,
@@ -146,12 +146,7 @@ impl Module {
     /// Loads `text` for a device of the target `device`, such as 90.
     pub(super) fn load(text: &str, device: u32, memory: &mut Memory) -> Result<Self, PtxError> {
         let tree = ptx::parse(text)?;
-        let mut module = Self {
-            kernels: Vec::new(),
-            refused: Vec::new(),
-            variables: HashMap::new(),
-            managed: Vec::new(),
-        };
+        let mut module = Self::default();
         let loaded = module.fill(&tree, text, device, memory);
         if loaded.is_err() {
             module.unload(memory);

@@ -12,22 +12,6 @@ use std::ffi::{c_char, c_int, c_uint};
 const DRIVER_VERSION: c_int = 13000;
 
 #[unsafe(no_mangle)]
-extern "C" fn cuGetErrorName(code: Code, text: Out<*const c_char>) -> Code {
-    match code.describe() {
-        Some((name, _)) => text.set(name.as_ptr()).into(),
-        None => Code::INVALID_VALUE,
-    }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuGetErrorString(code: Code, text: Out<*const c_char>) -> Code {
-    match code.describe() {
-        Some((_, description)) => text.set(description.as_ptr()).into(),
-        None => Code::INVALID_VALUE,
-    }
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuDeviceGet(device: Out<c_int>, ordinal: c_int) -> Code {
     with(|driver| {
         chip_of(driver, ordinal)?;
@@ -166,6 +150,10 @@ fn attribute_of(chip: &Chip, attribute: c_int) -> Option<c_int> {
 
 exported! {
     fn cuInit(flags: c_uint) = if flags == 0 { initialise() } else { Code::INVALID_VALUE };
+    fn cuGetErrorName(code: Code, text: Out<*const c_char>) =
+        code.describe().map_or(Code::INVALID_VALUE, |(name, _)| text.set(name.as_ptr()).into());
+    fn cuGetErrorString(code: Code, text: Out<*const c_char>) =
+        code.describe().map_or(Code::INVALID_VALUE, |(_, about)| text.set(about.as_ptr()).into());
     fn cuDriverGetVersion(version: Out<c_int>) = version.set(DRIVER_VERSION).into();
     fn cuDeviceGetCount(count: Out<c_int>) = with(|_| count.set(device_count()));
     fn cuDeviceGetName(name: Target, length: c_int, device: c_int) =

@@ -28,20 +28,6 @@ extern "C" fn cuStreamWaitEvent(stream: Handle, event: Handle, _flags: c_uint) -
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn cuStreamGetPriority(stream: Handle, priority: Out<c_int>) -> Code {
-    on_stream(stream, |driver, _| {
-        priority.set(driver.streams.get(&stream).map_or(0, |(_, priority, _)| *priority))
-    })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuStreamGetFlags(stream: Handle, flags: Out<c_uint>) -> Code {
-    on_stream(stream, |driver, _| {
-        flags.set(driver.streams.get(&stream).map_or(0, |(.., flags)| *flags))
-    })
-}
-
 exported! {
     fn cuStreamCreate(stream: Out<Handle>, flags: c_uint) = create(stream, flags, 0);
     fn cuStreamCreateWithPriority(stream: Out<Handle>, flags: c_uint, priority: c_int) =
@@ -52,6 +38,12 @@ exported! {
     fn cuStreamQuery(stream: Handle) = after_stream(stream);
     fn cuStreamGetCtx(stream: Handle, context: Out<Handle>) =
         on_stream(stream, |_, _| context.set(current().unwrap_or(PRIMARY)));
+    fn cuStreamGetPriority(stream: Handle, priority: Out<c_int>) = on_stream(stream, |driver, _| {
+        priority.set(driver.streams.get(&stream).map_or(0, |(_, priority, _)| *priority))
+    });
+    fn cuStreamGetFlags(stream: Handle, flags: Out<c_uint>) = on_stream(stream, |driver, _| {
+        flags.set(driver.streams.get(&stream).map_or(0, |(.., flags)| *flags))
+    });
     fn cuLaunchHostFunc(stream: Handle, function: Option<HostFunction>, argument: Target) =
         launch_host(stream, function, argument.address()).into();
 }

@@ -1,6 +1,6 @@
 //! Calls of functions that the driver defines: `__assertfail`, `vprintf`, `malloc` and `free`.
 
-use super::builder::{Binding, Builder, Lowered};
+use super::builder::{Builder, Lowered};
 use super::inst::{ControlOp, Op, Slot};
 use super::modifiers::unsupported;
 use crate::ptx::ast::{Instruction, Operand};
@@ -26,18 +26,18 @@ impl<'a> Builder<'_, 'a> {
             ("vprintf", results, [format, values]) => {
                 let d = match results {
                     [] => self.sink(),
-                    [result] => self.result(i, result, 4)?,
+                    [result] => self.first_word(i, result, 4)?,
                     _ => return Err(unsupported(i)),
                 };
                 let arguments = self.words(i, &[(format, 2), (values, 2)])?;
                 ControlOp::Print { arguments, d }
             }
             ("malloc", [result], [size]) => {
-                let (d, arguments) = (self.result(i, result, 8)?, self.words(i, &[(size, 2)])?);
+                let (d, arguments) = (self.first_word(i, result, 8)?, self.words(i, &[(size, 2)])?);
                 ControlOp::Malloc { arguments, d }
             }
             ("__nv_aligned_device_malloc", [result], [size, align]) => {
-                let d = self.result(i, result, 8)?;
+                let d = self.first_word(i, result, 8)?;
                 ControlOp::Malloc { arguments: self.words(i, &[(size, 2), (align, 2)])?, d }
             }
             ("free", [], [address]) => {
@@ -52,28 +52,18 @@ impl<'a> Builder<'_, 'a> {
         Ok(Some(op.into()))
     }
 
-    /// The first word of a result of at least `bytes`.
-    fn result(&self, i: &Instruction<'a>, result: &Operand<'a>, bytes: u32) -> Lowered<Slot> {
-        match result {
-            Operand::Name(name) => match self.find(name) {
-                Some(Binding::Words(slot, size)) if size >= bytes => Ok(slot),
-                _ => Err(unsupported(i)),
-            },
-            _ => Err(unsupported(i)),
-        }
+    /// The first word of a parameter of at least `bytes`.
+    fn first_word(&self, i: &Instruction<'a>, operand: &Operand<'a>, bytes: u32) -> Lowered<Slot> {
+        let (slot, size) = self.parameter_words(i, operand)?;
+        if size >= bytes { Ok(slot) } else { Err(unsupported(i)) }
     }
 
     /// A table of the words of `arguments`, each with as many as it has.
     fn words(&mut self, i: &Instruction<'a>, arguments: &[(&Operand<'a>, u16)]) -> Lowered<u32> {
         let mut words = Vec::new();
         for &(argument, count) in arguments {
-            let Operand::Name(name) = argument else { return Err(unsupported(i)) };
-            match self.find(name) {
-                Some(Binding::Words(slot, bytes)) if bytes >= 4 * u32::from(count) => {
-                    words.extend((0..count).map(|word| Slot(slot.0 + word)));
-                }
-                _ => return Err(unsupported(i)),
-            }
+            let first = self.first_word(i, argument, 4 * u32::from(count))?;
+            words.extend((0..count).map(|at| Slot(first.0 + at)));
         }
         self.program.copies.push(words.into_iter().map(|word| (word, word)).collect());
         Ok(self.program.copies.len() as u32 - 1)

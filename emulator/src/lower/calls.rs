@@ -266,14 +266,20 @@ impl<'m, 'a> Builder<'m, 'a> {
     }
 
     fn words_of(&self, i: &Instruction<'a>, operands: &[Operand<'a>]) -> Lowered<Words> {
-        let words = |operand: &Operand<'a>| match operand {
-            Operand::Name(name) => match self.find(name) {
-                Some(Binding::Words(slot, bytes)) => Ok((slot, bytes)),
-                _ => Err(unsupported(i)),
-            },
+        operands.iter().map(|operand| self.parameter_words(i, operand)).collect()
+    }
+
+    /// The first word of a call parameter, and the bytes of all.
+    pub(super) fn parameter_words(
+        &self,
+        i: &Instruction<'a>,
+        operand: &Operand<'a>,
+    ) -> Lowered<(Slot, u32)> {
+        let Operand::Name(name) = operand else { return Err(unsupported(i)) };
+        match self.find(name) {
+            Some(Binding::Words(slot, bytes)) => Ok((slot, bytes)),
             _ => Err(unsupported(i)),
-        };
-        operands.iter().map(words).collect()
+        }
     }
 
     /// The words to move into the callee's parameters.
@@ -288,16 +294,12 @@ impl<'m, 'a> Builder<'m, 'a> {
             let Operand::Name(argument) = argument else { return Err(unsupported(i)) };
             match self.find(argument) {
                 Some(Binding::Words(slot, available)) if available >= bytes => {
-                    moves.extend(
-                        (0..bytes.div_ceil(4) as u16)
-                            .map(|word| (Slot(slot.0 + word), Slot(formal.0 + word))),
-                    );
+                    let words = 0..bytes.div_ceil(4) as u16;
+                    moves.extend(words.map(|at| (Slot(slot.0 + at), Slot(formal.0 + at))));
                 }
                 _ => {
-                    return Err(PtxError::unsupported(
-                        i.line,
-                        format!("unsupported call argument '{argument}'"),
-                    ));
+                    let message = format!("unsupported call argument '{argument}'");
+                    return Err(PtxError::unsupported(i.line, message));
                 }
             }
         }
@@ -316,10 +318,8 @@ impl<'m, 'a> Builder<'m, 'a> {
             match self.find(result) {
                 Some(Binding::Words(..)) => self.rebind(result, Binding::Words(slot, bytes)),
                 _ => {
-                    return Err(PtxError::unsupported(
-                        i.line,
-                        format!("unsupported call result '{result}'"),
-                    ));
+                    let message = format!("unsupported call result '{result}'");
+                    return Err(PtxError::unsupported(i.line, message));
                 }
             }
         }

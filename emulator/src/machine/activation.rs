@@ -4,7 +4,7 @@ use super::undefined::Taint;
 use crate::lower::inst::{File, Slot};
 
 /// The state of a caller that the return restores.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Activation {
     pub(super) callee: u32,
     pub(super) call: u32,

@@ -149,11 +149,8 @@ fn enter(cx: &mut Context<'_>, (callee, call): (u32, u32), on: u32) -> Result<En
         callee: number,
         call,
         lanes: on,
-        words: Vec::new(),
-        doubles: Vec::new(),
-        predicates: Vec::new(),
-        undefined: Vec::new(),
         stack_ends: cx.warp.stack_ends,
+        ..Activation::default()
     };
     save(cx, callee, &mut activation);
     if callee.stack_bytes > 0 {

@@ -54,6 +54,7 @@ pub fn link(texts: &[&str]) -> String {
 }
 
 /// The text so far, and the names of all modules.
+#[derive(Default)]
 struct Linked<'t> {
     text: String,
     /// For each name, the modules that have it.
@@ -75,9 +76,7 @@ impl<'t> Linked<'t> {
                 .unwrap_or_default()
         };
         let text = format!("{}{}.address_size 64\n", newest(Kind::Version), newest(Kind::Target));
-        let (modules_of, defined) = (HashMap::new(), HashSet::new());
-        let (strong, written) = (HashSet::new(), HashSet::new());
-        let mut linked = Self { text, modules: modules_of, defined, strong, written, files: 0 };
+        let mut linked = Self { text, ..Self::default() };
         for (number, items) in modules.iter().enumerate() {
             for name in items.iter().filter_map(Item::declared) {
                 linked.modules.entry(name.name).or_default().insert(number);

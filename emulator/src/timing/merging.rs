@@ -91,6 +91,7 @@ pub fn merge(program: &Program, code: &mut Code) {
     code.instructions.iter_mut().zip(costs).for_each(|(of, cost)| of.cost = cost);
     code.merges_updates = merges_updates(program, code);
 }
+
 /// Whether an atomic has an address that is the same for all lanes as far as ptxas can know: it
 /// does not follow from the thread's index or from loaded data.
 fn merges_updates(program: &Program, code: &Code) -> bool {
