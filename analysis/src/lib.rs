@@ -18,6 +18,7 @@ pub mod fixture;
 pub mod gate;
 pub mod history;
 pub mod metrics;
+pub mod series;
 pub mod view;
 pub mod why;
 

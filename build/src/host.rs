@@ -19,6 +19,7 @@ use crate::options::{BuildOptions, CargoRequest};
 use crate::oxide::{self, Compiler, CompilerIdentity};
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::sha256::sha256_of;
 
 /// A built harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +38,14 @@ pub struct Harness {
     pub stand_in: Option<Utf8PathBuf>,
     /// The cuda-oxide compiler that built it, if any.
     pub oxide: Option<CompilerIdentity>,
+}
+
+impl Harness {
+    /// Its name, and SHA-256 of its executable.
+    pub fn hashed(&self) -> (String, String) {
+        let hash = sha256_of(&self.executable).unwrap_or_default();
+        (format!("{}::{}", self.package, self.target), hash)
+    }
 }
 
 /// The workspace by `cargo metadata`.

@@ -1,9 +1,9 @@
 //! The engine: from series to a stored run.
 //!
-//! [`plan`] chooses configurations, [`schedule`] orders them, [`device`] locks the device.
-//! [`passes`] runs every pass of every configuration; only [`execute`] starts profiled processes.
-//! [`store`] keeps the results. [`discover`] asks harnesses for their series, [`cupti`] asks CUPTI
-//! which counters a machine has.
+//! [`plan`] chooses configurations, [`divide`] takes one slice of them, [`schedule`] orders them,
+//! [`device`] locks the device. [`passes`] runs every pass of every configuration; only [`execute`]
+//! starts profiled processes. [`store`] keeps the results, and [`merge`] joins those of slices.
+//! [`discover`] asks harnesses for their series, [`cupti`] asks CUPTI which counters a machine has.
 //!
 //! A part of `cargo-gpuprof`, without a stable API.
 
@@ -15,8 +15,10 @@
 pub mod cupti;
 pub mod device;
 pub mod discover;
+pub mod divide;
 pub mod emulator;
 pub mod execute;
+pub mod merge;
 pub mod passes;
 pub mod plan;
 pub mod schedule;

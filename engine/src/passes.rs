@@ -7,11 +7,13 @@
 //! next process gets its device. A configuration that fails in a shared process is retried in
 //! isolation, so that it cannot be blamed for others.
 
+mod costs;
 mod device_queue;
 mod event;
 mod looks;
 mod outcomes;
 mod state;
+mod stopwatch;
 mod sweep;
 
 use gpuprof_model::ExitCode;
@@ -20,9 +22,11 @@ use gpuprof_model::run::Status;
 use crate::execute::{self, Event as Happened, Execution};
 use crate::schedule::{Job, MOST_TOGETHER, Pass, hand_over};
 use crate::store::journal::Replayed;
+pub use costs::Costs;
 use device_queue::{DeviceQueue, share};
 pub use event::{At, Event, Observer, Open, PassResults};
 use gpuprof_system::error::Result;
+pub use stopwatch::Stopwatch;
 use sweep::{INTERRUPTED, Sweep};
 pub use sweep::{Planned, Rounds};
 

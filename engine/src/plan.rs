@@ -5,19 +5,23 @@
 //! an error and never ignored; more configurations than the limit are an error before they are
 //! generated.
 
+mod checked;
 mod exclusions;
 mod overrides;
 mod sample;
 mod selection;
+mod sides;
 mod unmatched;
 
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::{Configuration, ExitCode};
 
+pub use checked::Checked;
 pub use exclusions::left_out;
 use gpuprof_system::error::{Failure, Result};
 pub use selection::{MAX_CONFIGURATIONS, Selection};
 use selection::{MAX_VISITED, too_large, without_value};
+pub use sides::{Both, Whole, name_as};
 use unmatched::AnnotatedSeries;
 
 pub use overrides::{Override, ParsedOverride, parse_overrides};

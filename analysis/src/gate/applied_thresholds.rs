@@ -16,8 +16,23 @@ use crate::gate::baseline::Against;
 use crate::gate::default_gate::default_gate;
 use crate::gate::default_thresholds::default_thresholds;
 
-/// A threshold, its origin, and its place where that is a line of the configuration file.
-pub type ConfiguredThreshold = (Threshold, Layer, Option<FileLine>);
+/// A threshold and its origin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfiguredThreshold {
+    /// The threshold.
+    pub threshold: Threshold,
+    /// The layer that it comes from.
+    pub origin: Layer,
+    /// The line of the configuration file, if it is from there.
+    pub place: Option<FileLine>,
+}
+
+impl ConfiguredThreshold {
+    /// A `threshold` that no line of a file says.
+    pub fn new(threshold: Threshold, origin: Layer) -> Self {
+        Self { threshold, origin, place: None }
+    }
+}
 
 /// The counterpart of a series on the other side of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,13 +83,13 @@ pub(crate) fn in_force(
 ) -> Vec<ConfiguredThreshold> {
     let counterpart = Counterpart::find(&series.id, against);
     let device = run.provenance.device_of(&series.id);
-    let applies = |(own, ..): &&ConfiguredThreshold| applies(own, device, counterpart);
+    let applies = |own: &&ConfiguredThreshold| applies(&own.threshold, device, counterpart);
     let mut all: Vec<ConfiguredThreshold> = written.iter().filter(applies).cloned().collect();
     if counterpart == Counterpart::Known {
         let theirs = against.and_then(|against| against.find_series(&series.id));
         let defaults = default_thresholds(catalogue, series, theirs);
-        let kept = not_replaced(defaults, || all.iter().map(|(own, ..)| own));
-        all.extend(kept.into_iter().map(|default| (default, Layer::Default, None)));
+        let kept = not_replaced(defaults, || all.iter().map(|own| &own.threshold)).into_iter();
+        all.extend(kept.map(|default| ConfiguredThreshold::new(default, Layer::Default)));
     }
     all
 }

@@ -14,6 +14,7 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Status};
 use gpuprof_model::series::{Listed, SeriesId};
 use gpuprof_model::threshold::Statistic;
+use serde::{Deserialize, Serialize};
 
 use crate::change::{self, Side};
 use crate::code;
@@ -28,11 +29,12 @@ use crate::view::columns::TOTALS;
 const VERIFICATION: &str = "verification by its reference";
 
 /// The part of its baseline that a run was to cover.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Scope {
     /// Whether all configurations were selected of each series that was.
     pub whole: bool,
     /// The filters of the run.
+    #[serde(flatten)]
     pub filters: Filters,
     /// Packages that exist and were not selected.
     pub other_packages: BTreeSet<String>,

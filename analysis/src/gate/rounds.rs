@@ -40,7 +40,9 @@ pub fn wanted(
     let first_look = run.provenance.first_look;
     let terms = JudgeContext { catalogue, device, budget, first_look };
     let mut rounds: HashMap<&Configuration, u32> = HashMap::new();
-    for (threshold, ..) in in_force(catalogue, series, thresholds, run, against) {
+    for ConfiguredThreshold { threshold, .. } in
+        in_force(catalogue, series, thresholds, run, against)
+    {
         let baseline =
             against.map_or_else(Baseline::none, |against| against.series(series, &run.provenance));
         let rows = &series.configurations;

@@ -52,7 +52,8 @@ fn sides(rounds: u32, changes: &[f64]) -> (Run, Against) {
 
 fn open(rounds: u32, changes: &[f64], texts: &[&str]) -> Vec<(String, u32)> {
     let (run, against) = sides(rounds, changes);
-    let parse = |text: &&str| (Threshold::parse(text).unwrap(), Layer::CommandLine, None);
+    let parse =
+        |text: &&str| ConfiguredThreshold::new(Threshold::parse(text).unwrap(), Layer::CommandLine);
     let thresholds: Vec<ConfiguredThreshold> = texts.iter().map(parse).collect();
     let catalogue = Catalogue::built_in();
     let budget = Budget::new(changes.len(), 0);
@@ -140,7 +141,7 @@ fn a_counter_that_one_process_collected_is_decided_by_its_value_and_asks_for_no_
         scope: Scope::whole(),
     };
     let threshold = Threshold::parse("every dram__bytes_read.sum <= baseline + 2%").unwrap();
-    let written: [ConfiguredThreshold; 1] = [(threshold.clone(), Layer::CommandLine, None)];
+    let written = [ConfiguredThreshold::new(threshold.clone(), Layer::CommandLine)];
     let catalogue = Catalogue::built_in();
     let (head, budget) = (side(105.0), Budget::new(1, 0));
     let series = &head.series[0];

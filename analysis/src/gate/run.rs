@@ -32,22 +32,22 @@ pub fn judge(
     budget: &Budget,
 ) {
     let device = run.provenance.device_of(&series.id);
-    let silent = thresholds.iter().filter(|(threshold, ..)| !applies_to(threshold, device));
-    let silent = silent.map(|(threshold, origin, _)| NotApplicable {
-        threshold: threshold.text.clone(),
-        origin: origin.clone(),
+    let silent = thresholds.iter().filter(|own| !applies_to(&own.threshold, device));
+    let silent = silent.map(|own| NotApplicable {
+        threshold: own.threshold.text.clone(),
+        origin: own.origin.clone(),
     });
     let silent: Vec<NotApplicable> = silent.collect();
     let first_look = run.provenance.first_look;
     let terms = JudgeContext { catalogue, device, budget, first_look };
     let all = in_force(catalogue, series, thresholds, run, against);
     series.not_applicable.extend(silent);
-    for (threshold, origin, place) in &all {
+    for ConfiguredThreshold { threshold, origin, place } in all {
         let baseline =
             against.map_or_else(Baseline::none, |against| against.series(series, &run.provenance));
         let rows = &series.configurations;
-        let judgement = judge::judge(terms, threshold, origin.clone(), rows, &baseline);
-        series.judgements.push(Judgement { place: place.clone(), ..judgement });
+        let judgement = judge::judge(terms, &threshold, origin, rows, &baseline);
+        series.judgements.push(Judgement { place, ..judgement });
     }
     if let Some(against) = against {
         series.changes = against.changes(series, &run.provenance, budget);
@@ -69,7 +69,7 @@ pub fn judge_all(
     let limits = |(series, written): (&SeriesResult, &Vec<ConfiguredThreshold>)| {
         let counterpart = Counterpart::find(&series.id, against);
         let device = provenance.device_of(&series.id);
-        plan(written.iter().map(|(threshold, ..)| threshold), device, counterpart)
+        plan(written.iter().map(|own| &own.threshold), device, counterpart)
     };
     let limits: Vec<Vec<Threshold>> = run.series.iter().zip(written).map(limits).collect();
     let budget = Budget::planned(catalogue, counts.zip(&limits));
@@ -87,8 +87,10 @@ pub fn rejudge(
     thresholds: &[Threshold],
     against: &Against,
 ) -> Run {
-    let thresholds: Vec<ConfiguredThreshold> =
-        thresholds.iter().map(|t| (t.clone(), Layer::CommandLine, None)).collect();
+    let thresholds: Vec<ConfiguredThreshold> = thresholds
+        .iter()
+        .map(|t| ConfiguredThreshold::new(t.clone(), Layer::CommandLine))
+        .collect();
     rejudge_each(catalogue, run, |_| thresholds.clone(), against)
 }
 

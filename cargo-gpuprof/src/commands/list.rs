@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use gpuprof_model::axis::{Axis, AxisKind};
 use gpuprof_model::protocol::SeriesDescription;
 
-use super::divide::{self, Costs, Own};
 use super::selection::{Named, selection};
 use super::settings::{Layers, Settings};
 use super::{Opened, Wanted};
 use crate::options::{ListOptions, MessageFormat};
+use gpuprof_engine::divide::{Division, describe_empty};
 use gpuprof_engine::execute::HarnessProcess;
 use gpuprof_engine::plan::{self, PlannedSeries};
 use gpuprof_report::Screen;
@@ -44,24 +44,13 @@ pub fn list(
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     let mut planned = plan::plan(flat, &selection)?;
     if let Some(part) = options.part.partition {
-        let named = options.part.partition_costs.as_deref();
-        let costs =
-            Costs::read(named, part.method, (&source.root(), &source.stored), planned.iter())?;
-        let by = options.part.partition_by;
-        let slices = divide::slices(planned.iter(), part, by, costs.as_ref());
-        let own = divide::own(&slices, planned.len(), part);
-        costs
-            .iter()
-            .for_each(|costs| console::say(costs.describe_slice(part, &own, planned.iter())));
-        let mut all: Vec<_> = planned.into_iter().map(Some).collect();
-        let here = |own: &Own| {
-            let mut planned = all[own.series].take()?;
-            divide::keep(&mut planned, own);
-            Some(planned)
-        };
-        planned = own.iter().filter_map(here).collect();
+        let all: Vec<&PlannedSeries> = planned.iter().collect();
+        let places = (&*source.root(), &*source.stored);
+        let division = Division::new(&options.part.cut(part), &all, places)?;
+        division.describe_time(&all).iter().for_each(console::say);
+        planned = division.take(planned, |planned| planned);
         if planned.is_empty() {
-            console::say(divide::empty(part));
+            console::say(describe_empty(part));
         }
     }
     planned.iter().flat_map(|series| &series.unlisted).for_each(console::warn);

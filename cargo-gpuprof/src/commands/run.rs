@@ -12,7 +12,6 @@ mod collector;
 mod conclude;
 mod conflicts;
 mod costly;
-mod costs;
 mod counters;
 mod decided;
 mod devices;
@@ -35,12 +34,9 @@ mod request;
 mod results;
 mod resume_key;
 mod scheduler;
-mod sides;
 mod slice;
-mod slice_steps;
 mod source_counters;
 mod sources;
-mod stopwatch;
 
 use std::io::Write;
 
@@ -49,12 +45,12 @@ use gpuprof_model::run::Spent;
 
 use super::{StandardOutput, browser};
 use crate::options::{Given, GivenValue, RunOptions};
+use gpuprof_engine::passes::Stopwatch;
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 use inputs::Inputs;
 use refusal::Blocked;
-use stopwatch::Stopwatch;
 
 pub(super) use conclude::prune;
 pub(super) use exports::Exports;
@@ -119,7 +115,7 @@ pub(super) fn profile(
     let mut inputs = watch.times(Spent::Build, "builds harnesses", inputs)?;
     let chosen = prepare::series(&mut inputs, interrupt)?;
     if chosen.checked.is_empty() {
-        slice_steps::end_empty(&inputs)?;
+        slice::end_empty(&inputs)?;
         return Ok(ExitCode::Success);
     }
     let (plan, holds) = prepare::plan((inputs, chosen), (interrupt, &mut watch))?;

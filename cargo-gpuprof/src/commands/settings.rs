@@ -9,7 +9,7 @@ use std::{fmt, io};
 
 use camino::Utf8Path;
 use clap::{Arg, Args};
-use gpuprof_model::run::Provenance;
+use gpuprof_model::run::{Provenance, SectionColumns};
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, SeriesId};
 
@@ -20,6 +20,7 @@ use crate::options::{
     library_from, settings,
 };
 use gpuprof_analysis::gate::outcome::Gate;
+use gpuprof_catalogue::sections::Sections;
 use gpuprof_engine::store::baseline::is_path;
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
@@ -293,6 +294,19 @@ impl Settings {
     pub fn record_gate(&self, provenance: &mut Provenance) {
         provenance.not_gated = self.gate.turned_off("gate");
         provenance.strict = self.strict.value;
+    }
+
+    /// The sections that are asked for, as they are on `chip`.
+    ///
+    /// # Errors
+    /// A section that is not there (exit code 2, or 96 for the configuration file).
+    pub fn choose_sections(
+        &self,
+        sections: &Sections,
+        chip: Option<&str>,
+    ) -> Result<Vec<SectionColumns>> {
+        let chosen = sections.choose(&self.sets.value, &self.sections.value, chip);
+        chosen.map_err(|failure| self.sections.blamed(failure))
     }
 
     /// The progress messages.

@@ -30,8 +30,7 @@ pub fn show_config(
     let catalogue = sections.catalogue();
     // Thresholds may use the definitions of sections.
     viewed::placed(&settings, options.view.all, false)?;
-    let chosen = sections.choose(&settings.sets.value, &settings.sections.value, None);
-    chosen.map_err(|failure| settings.sections.blamed(failure))?;
+    settings.choose_sections(&sections, None)?;
     let given = WrittenThreshold::all(&options.threshold);
     let mut series = Vec::new();
     for planned in &planned {
@@ -69,8 +68,8 @@ fn human(settings: &Settings, series: &[Listed<'_>], out: &mut impl Write) -> io
                 .as_ref()
                 .map(|by| format!(", replaced by {by}"))
                 .unwrap_or_default();
-            let origin = written_in(&placed.origin, placed.place.as_ref());
-            writeln!(out, "    {}  [{origin}{replaced}]", placed.threshold)?;
+            let origin = written_in(&placed.own.origin, placed.own.place.as_ref());
+            writeln!(out, "    {}  [{origin}{replaced}]", placed.own.threshold)?;
         }
     }
     Ok(())
@@ -85,7 +84,10 @@ fn json(settings: &Settings, series: &[Listed<'_>], out: &mut impl Write) -> io:
     let thresholds = |all: &[thresholds::Placed]| -> Vec<serde_json::Value> {
         let one = |p: &thresholds::Placed| {
             serde_json::json!({
-                "threshold": p.threshold.text, "origin": p.origin, "place": p.place, "replaced_by": p.replaced_by,
+                "threshold": p.own.threshold.text,
+                "origin": p.own.origin,
+                "place": p.own.place,
+                "replaced_by": p.replaced_by,
             })
         };
         all.iter().map(one).collect()

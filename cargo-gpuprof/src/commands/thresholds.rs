@@ -14,28 +14,18 @@ use gpuprof_model::{ExitCode, ParseError, SeriesId, Space, Threshold};
 
 use super::settings::Layers;
 use crate::config::{Config, DEFAULT_PATH, Written};
-use gpuprof_analysis::{gate::run as gate, view};
+use gpuprof_analysis::gate::applied_thresholds::ConfiguredThreshold;
+use gpuprof_analysis::view;
 use gpuprof_catalogue::chips::{BREAKDOWN, Chips};
 use gpuprof_system::error::{Failure, Result};
 
-/// A threshold and its position.
+/// A threshold, whether it is judged or not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
     /// The threshold.
-    pub threshold: Threshold,
-    /// The layer that it comes from.
-    pub origin: Layer,
-    /// The line of the configuration file, if it is from there.
-    pub place: Option<FileLine>,
+    pub own: ConfiguredThreshold,
     /// The origin of the threshold of a later layer that replaces it.
     pub replaced_by: Option<Layer>,
-}
-
-impl Placed {
-    /// The threshold, its layer and its line.
-    pub fn written(self) -> gate::ConfiguredThreshold {
-        (self.threshold, self.origin, self.place)
-    }
 }
 
 /// The properties of a series that its thresholds depend on.
@@ -89,10 +79,9 @@ pub fn collect(
     series: &Annotated<'_>,
     layers: &Layers,
     command_line: &[WrittenThreshold],
-) -> Result<Vec<Placed>> {
-    let mut all = with_replaced(catalogue, series, layers, command_line)?;
-    all.retain(|placed| placed.replaced_by.is_none());
-    Ok(all)
+) -> Result<Vec<ConfiguredThreshold>> {
+    let all = with_replaced(catalogue, series, layers, command_line)?.into_iter();
+    Ok(all.filter(|placed| placed.replaced_by.is_none()).map(|placed| placed.own).collect())
 }
 
 /// All thresholds of `series` in layer order, including replaced ones.
@@ -137,12 +126,14 @@ pub fn with_replaced(
                 continue;
             }
         };
-        for earlier in all.iter_mut().filter(|p| p.origin != origin && p.replaced_by.is_none()) {
-            if threshold.supersedes(&earlier.threshold) {
+        for earlier in all.iter_mut().filter(|p| p.own.origin != origin && p.replaced_by.is_none())
+        {
+            if threshold.supersedes(&earlier.own.threshold) {
                 earlier.replaced_by = Some(origin.clone());
             }
         }
-        all.push(Placed { threshold, origin, place, replaced_by: None });
+        let own = ConfiguredThreshold { threshold, origin, place };
+        all.push(Placed { own, replaced_by: None });
     }
     wrong.map_or(Ok(all), Err)
 }
@@ -160,29 +151,33 @@ pub fn of_stored(
     series: &SeriesResult,
     layers: &Layers,
     given: &[Threshold],
-) -> Result<Vec<gate::ConfiguredThreshold>> {
+) -> Result<Vec<ConfiguredThreshold>> {
     let stored = stored(series)?;
-    let step = |is: fn(&Layer) -> bool| -> Vec<gate::ConfiguredThreshold> {
-        stored.iter().filter(|(_, origin, _)| is(origin)).cloned().collect()
+    let step = |is: fn(&Layer) -> bool| -> Vec<ConfiguredThreshold> {
+        stored.iter().filter(|own| is(&own.origin)).cloned().collect()
     };
-    let today = collect(catalogue, &Annotated::of_stored(series), layers, &[])?.into_iter();
+    let today = collect(catalogue, &Annotated::of_stored(series), layers, &[])?;
+    let given = given.iter().cloned();
     let steps = [
         step(|origin| *origin == Layer::Attribute),
         step(|origin| matches!(origin, Layer::Configuration(_))),
-        today.map(Placed::written).collect(),
+        today,
         step(|origin| *origin == Layer::CommandLine),
-        given.iter().map(|threshold| (threshold.clone(), Layer::CommandLine, None)).collect(),
+        given.map(|own| ConfiguredThreshold::new(own, Layer::CommandLine)).collect(),
     ];
-    let mut all: Vec<gate::ConfiguredThreshold> = Vec::new();
+    let mut all: Vec<ConfiguredThreshold> = Vec::new();
     for step in steps {
-        all.retain(|(earlier, ..)| !step.iter().any(|(later, ..)| later.supersedes(earlier)));
+        let is_replaced = |earlier: &ConfiguredThreshold| {
+            step.iter().any(|later| later.threshold.supersedes(&earlier.threshold))
+        };
+        all.retain(|earlier| !is_replaced(earlier));
         all.extend(step);
     }
     Ok(all)
 }
 
 /// What `series` was judged by, but for the default thresholds, which come with each baseline.
-fn stored(series: &SeriesResult) -> Result<Vec<gate::ConfiguredThreshold>> {
+fn stored(series: &SeriesResult) -> Result<Vec<ConfiguredThreshold>> {
     let judged = series.judgements.iter();
     let judged = judged.map(|j| (j.threshold.clone(), &j.origin, j.place.clone()));
     let silent = series.not_applicable.iter();
@@ -194,7 +189,7 @@ fn stored(series: &SeriesResult) -> Result<Vec<gate::ConfiguredThreshold>> {
             let of = format!("the stored thresholds of {}", series.id);
             Failure::new(ExitCode::Configuration, error.render(&of, &text))
         })?;
-        Ok((threshold, origin.clone(), place))
+        Ok(ConfiguredThreshold { threshold, origin: origin.clone(), place })
     });
     parsed.collect()
 }

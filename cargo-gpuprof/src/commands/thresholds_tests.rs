@@ -23,7 +23,7 @@ fn layered(attribute: &[&str], file: &str, line: &[&str]) -> Result<Vec<(String,
         with_replaced(&Catalogue::built_in(), &series, &Layers::new(&config, preset)?, &line)?;
     Ok(all
         .into_iter()
-        .map(|placed| (placed.threshold.text, placed.replaced_by.map(String::from)))
+        .map(|placed| (placed.own.threshold.text, placed.replaced_by.map(String::from)))
         .collect())
 }
 
@@ -128,7 +128,7 @@ fn a_stored_series_keeps_its_thresholds_but_for_those_that_are_said_again() {
     let layers = Layers::new(&config, None).unwrap();
     let given = [Threshold::parse("every ptx_instructions <= 3").unwrap()];
     let all = of_stored(&Catalogue::built_in(), &series, &layers, &given).unwrap();
-    let texts: Vec<&str> = all.iter().map(|(threshold, ..)| threshold.text.as_str()).collect();
+    let texts: Vec<&str> = all.iter().map(|own| own.threshold.text.as_str()).collect();
     assert_eq!(
         texts,
         [

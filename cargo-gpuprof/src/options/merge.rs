@@ -2,21 +2,12 @@
 
 use camino::Utf8PathBuf;
 use clap::Args;
+use gpuprof_engine::merge::Prefer;
 
 use super::word::word;
 use super::{
     ConfigurationOptions, Given, JudgingOptions, OutputOptions, PlaceOptions, ViewOptions,
 };
-
-gpuprof_model::words! {
-    /// Which of several measurements of one slice counts.
-    pub enum Prefer = First {
-        /// The one that was whole first, whatever it found
-        First = "first",
-        /// The newest whole one
-        Newest = "newest",
-    }
-}
 
 /// Options of `merge`.
 #[derive(Debug, Args)]

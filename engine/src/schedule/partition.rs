@@ -8,6 +8,10 @@
 //! significant byte first, modulo the number of slices. That will never change: its test vectors
 //! are in the book.
 
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -41,6 +45,70 @@ gpuprof_model::words! {
         Series = "series",
         /// Single configurations; for exact counts, which are the same on every machine
         Configuration = "configuration",
+    }
+}
+
+/// The most slices of a plan.
+const MOST_SLICES: u32 = 100_000;
+
+/// One of the slices of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Partition {
+    /// How the plan is divided.
+    pub method: Method,
+    /// Which slice, from 1.
+    pub slice: NonZeroU32,
+    /// How many there are.
+    pub of: NonZeroU32,
+}
+
+impl Partition {
+    /// The only slice of a plan that is not divided.
+    pub const WHOLE: Self =
+        Self { method: Method::Slice, slice: NonZeroU32::MIN, of: NonZeroU32::MIN };
+
+    /// Its position among the slices, from 0.
+    pub fn position(self) -> usize {
+        self.slice.get() as usize - 1
+    }
+
+    /// How many slices there are.
+    pub fn slices(self) -> usize {
+        self.of.get() as usize
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}/{}", self.method.word(), self.slice, self.of)
+    }
+}
+
+impl FromStr for Partition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || {
+            format!(
+                "expected slice:M/N or hash:M/N with 1 <= M <= N <= {MOST_SLICES}, such as slice:2/8"
+            )
+        };
+        let (method, rest) = text.split_once(':').ok_or_else(expected)?;
+        let method = match method {
+            "slice" => Method::Slice,
+            "hash" => Method::Hash,
+            _ => return Err(expected()),
+        };
+        let (slice, of) = rest.split_once('/').ok_or_else(expected)?;
+        let number = |text: &str| {
+            let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse::<NonZeroU32>().ok().filter(|_| digits).ok_or_else(expected)
+        };
+        let (slice, of) = (number(slice)?, number(of)?);
+        if slice > of || of.get() > MOST_SLICES {
+            return Err(expected());
+        }
+        Ok(Self { method, slice, of })
     }
 }
 
@@ -249,6 +317,31 @@ mod tests {
                 let loads: Vec<usize> = (0..count).map(load).collect();
                 prop_assert!(loads.iter().max().unwrap() - loads.iter().min().unwrap() <= 1);
             }
+        }
+    }
+
+    #[test]
+    fn a_partition_says_which_of_how_many() {
+        let of = |text: &str| text.parse::<Partition>();
+        let second = of("slice:2/8").unwrap();
+        assert_eq!((second.method, second.position(), second.slices()), (Method::Slice, 1, 8));
+        for text in ["slice:1/1", "hash:7/7", "slice:100000/100000"] {
+            assert_eq!(of(text).unwrap().to_string(), text);
+        }
+        for bad in [
+            "",
+            "2/8",
+            "count:1/2",
+            "slice:0/8",
+            "slice:9/8",
+            "slice:1",
+            "slice:+1/2",
+            "hash:1/x",
+            "slice:1/100001",
+            "slice: 1/2",
+            "Slice:1/2",
+        ] {
+            assert!(of(bad).unwrap_err().starts_with("expected slice:M/N or hash:M/N"), "{bad}");
         }
     }
 }

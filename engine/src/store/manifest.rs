@@ -4,15 +4,17 @@
 //! folder, on disk before the first pass, so that a merge knows the expected slices, even those
 //! that never began.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_analysis::gate::applied_thresholds::ConfiguredThreshold;
+use gpuprof_analysis::gate::baseline::Scope;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::{Provenance, SectionColumns, SeriesResult};
 use gpuprof_model::verdict::{FileLine, Layer};
-use gpuprof_model::{Configuration, Filters};
+use gpuprof_model::{Configuration, ExitCode, Threshold};
 use serde::{Deserialize, Serialize};
 
 use super::journal::{RunIdentity, Start};
@@ -88,23 +90,9 @@ pub struct Outline {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// The selection, as far as it matters for comparing with a baseline's run.
-    pub scope: OutlineScope,
+    pub scope: Scope,
     /// Every series.
     pub series: Vec<OutlineSeries>,
-}
-
-/// The part of a comparison that a plan covers.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct OutlineScope {
-    /// Whether all configurations were selected of each series that was.
-    pub whole: bool,
-    /// The filters of the run.
-    #[serde(flatten)]
-    pub filters: Filters,
-    /// Packages that exist and were not selected.
-    pub other_packages: BTreeSet<String>,
-    /// The bench targets that were selected; all where it is empty.
-    pub targets: Vec<String>,
 }
 
 /// A series of a whole plan.
@@ -155,6 +143,26 @@ pub struct OwnThreshold {
     /// The line of the configuration file, if it is from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<FileLine>,
+}
+
+impl From<&ConfiguredThreshold> for OwnThreshold {
+    fn from(configured: &ConfiguredThreshold) -> Self {
+        let ConfiguredThreshold { threshold, origin, place } = configured.clone();
+        Self { text: threshold.text, origin, place }
+    }
+}
+
+impl OwnThreshold {
+    /// The threshold that it is the text of.
+    ///
+    /// # Errors
+    /// This version does not understand it (exit code 96).
+    pub fn parse(&self) -> Result<ConfiguredThreshold> {
+        let Self { text, origin, place } = self.clone();
+        let threshold = Threshold::parse(&text)
+            .map_err(|e| Failure::new(ExitCode::Configuration, e.render(FILE, &text)))?;
+        Ok(ConfiguredThreshold { threshold, origin, place })
+    }
 }
 
 /// The other revision of a slice.
@@ -377,7 +385,7 @@ mod tests {
             settings: BTreeMap::new(),
             harnesses: BTreeMap::new(),
             base: None,
-            scope: OutlineScope::default(),
+            scope: Scope::default(),
             series: Vec::new(),
         };
         Manifest {

@@ -1,5 +1,7 @@
 //! The baseline that a run is compared with, read before anything runs.
 
+use camino::Utf8Path;
+
 use super::request::Request;
 use crate::commands::Source;
 use crate::commands::selection::Named;
@@ -19,12 +21,8 @@ pub(super) fn read(
     baselines: &Baselines,
     source: &Source,
 ) -> Result<Option<Against>> {
-    let Some(name) = settings.baseline_of(&source.root()) else { return Ok(None) };
     let scope = scope(request, source);
-    let makes_it = request.save_baseline.as_ref() == Some(&name);
-    let run = found(baselines, &name, settings, makes_it)?.into();
-    let across_devices = settings.across_devices.value;
-    Ok(Some(Against { name, run, across_devices, in_rounds: false, scope }))
+    stored(baselines, (settings, &source.root()), scope, request.save_baseline.as_deref())
 }
 
 /// The baseline of a run next to a revision without a harness: its `name`, and the missing part. A
@@ -58,27 +56,28 @@ pub(super) fn scope(request: &Request, source: &Source) -> Scope {
     }
 }
 
-/// The baseline called `name`; if it is missing, only a run that gates nothing or that `makes_it`
-/// continues.
+/// The stored baseline that `settings` name in the workspace at `root`, for a run of this `scope`.
+/// If it is missing, only a run that gates nothing or that `makes` it continues.
 ///
 /// # Errors
 /// It is missing (exit code 2, or 96 where the configuration file names it), no run, or a quick
 /// one.
-pub(in crate::commands) fn found(
+pub(in crate::commands) fn stored(
     baselines: &Baselines,
-    name: &str,
-    settings: &Settings,
-    makes_it: bool,
-) -> Result<ResolvedBaseline> {
-    match baselines.read(name)? {
-        ResolvedBaseline::Missing(reason) if settings.gate.value && !makes_it => {
+    (settings, root): (&Settings, &Utf8Path),
+    scope: Scope,
+    makes: Option<&str>,
+) -> Result<Option<Against>> {
+    let Some(name) = settings.baseline_of(root) else { return Ok(None) };
+    let found = baselines.read(&name)?;
+    match &found {
+        ResolvedBaseline::Missing(reason) if settings.gate.value && makes != Some(&name) => {
             let message = format!("{reason}\n--no-gate continues without a baseline");
-            Err(settings.baseline.blamed(Failure::usage(message)))
+            return Err(settings.baseline.blamed(Failure::usage(message)));
         }
-        ResolvedBaseline::Run(run) => {
-            refuse_quick(name, &run)?;
-            Ok(ResolvedBaseline::Run(run))
-        }
-        found @ ResolvedBaseline::Missing(_) => Ok(found),
+        ResolvedBaseline::Missing(_) => {}
+        ResolvedBaseline::Run(run) => refuse_quick(&name, run)?,
     }
+    let (run, across_devices) = (found.into(), settings.across_devices.value);
+    Ok(Some(Against { name, run, across_devices, in_rounds: false, scope }))
 }

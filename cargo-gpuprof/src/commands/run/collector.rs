@@ -16,8 +16,8 @@ use gpuprof_model::run::{ConfigurationResult, Status};
 use gpuprof_system::interrupt::Interrupt;
 
 use super::decided::Prepared;
-use super::inputs::{self, Checked};
 use super::results::Collected;
+use gpuprof_engine::plan::Checked;
 
 /// CUPTI's library. A run without counters has not searched for it before.
 ///
@@ -101,7 +101,9 @@ pub(super) fn each_finished(
     let cupti = &library(prepared);
     for (run, planned) in found.revisions(&plan.both) {
         for series in &mut run.series {
-            let Some(Checked { planned, .. }) = inputs::find(planned, &series.id) else { continue };
+            let Some(Checked { planned, .. }) = Checked::find(planned, &series.id) else {
+                continue;
+            };
             let Some(harness) = plan.both.harnesses.get(planned.harness) else { continue };
             for row in &mut series.configurations {
                 let at = planned.configurations.iter().position(|it| *it == row.configuration);

@@ -166,7 +166,7 @@ impl Ending<'_> {
                     "to continue where it stopped, add --resume {id} to the same command"
                 ));
             }
-            Some(slice) => notes.say(slice.measured(&folder.path)),
+            Some(slice) => notes.say(slice.describe_measured(&folder.path)),
             None => {}
         }
     }

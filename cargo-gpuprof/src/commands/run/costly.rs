@@ -20,7 +20,7 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 use gpuprof_system::interrupt::Interrupt;
 
 use super::decided::Prepared;
-use super::inputs::{self, Checked};
+use gpuprof_engine::plan::Checked;
 
 /// How long the emulated driver may take for a run.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
     let until = Instant::now() + LIMIT;
     for series in run.series.iter_mut().filter(|_| !prepared.plan.devices.emulated) {
         let heads = prepared.plan.both.heads();
-        let Some(checked) = inputs::find(heads, &series.id) else { continue };
+        let Some(checked) = Checked::find(heads, &series.id) else { continue };
         let costs = |judgement: &Judgement| {
             let metric = judgement.threshold.metric();
             metric.map(|it| AccessCost::of_derived(it, &prepared.plan.catalogue))

@@ -18,7 +18,7 @@ use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::{Catalogue, DIVERGENT_BRANCHES, is_patched};
 use gpuprof_model::protocol::{CounterPlan, CounterPlanRequest, CounterProblem, Replay, WITHHELD};
 
-use super::inputs::{Checked, Inputs};
+use super::inputs::Inputs;
 use crate::commands::settings::Settings;
 use gpuprof_analysis::metrics::replay::Discipline;
 use gpuprof_analysis::view::View;
@@ -27,6 +27,7 @@ use gpuprof_engine::cupti::{self, Answer, Cost, Question};
 use gpuprof_engine::device::shared_profiler;
 use gpuprof_engine::discover::{self, NoPlan};
 use gpuprof_engine::execute::HarnessProcess;
+use gpuprof_engine::plan::Checked;
 use gpuprof_engine::schedule::Counters;
 use gpuprof_engine::store::plans::{Depends, Plans};
 use gpuprof_system::error::{Failure, Result};

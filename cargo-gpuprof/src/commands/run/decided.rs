@@ -20,11 +20,12 @@ use gpuprof_model::units::Nanoseconds;
 
 use super::counters::CounterSetup;
 use super::devices::Devices;
-use super::inputs::{Checked, Inputs};
-use super::sides::Both;
+use super::inputs::Inputs;
 use crate::options::{CacheControl, Interleave, Isolate, Purpose, Repeats};
 use gpuprof_engine::device::shared_profiler;
 use gpuprof_engine::execute::{Ahead, Execution, HarnessProcess, Modules};
+use gpuprof_engine::plan::Both;
+use gpuprof_engine::plan::Checked;
 use gpuprof_engine::schedule::assignment::Assignment;
 use gpuprof_engine::store::journal::RunIdentity;
 use gpuprof_engine::store::plans::Plans;

@@ -6,10 +6,10 @@ use gpuprof_model::ExitCode;
 
 use super::counters::CounterSetup;
 use super::decided::Plan;
-use super::inputs::Checked;
 use super::refusal::Blocked;
 use crate::options::{MessageFormat, Repeats};
 use gpuprof_engine::device::shared_profiler;
+use gpuprof_engine::plan::Checked;
 use gpuprof_engine::plan::Side;
 use gpuprof_engine::schedule::Counters;
 use gpuprof_system::error::{Failure, Result};

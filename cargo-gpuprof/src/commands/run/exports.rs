@@ -10,6 +10,7 @@ use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::view::View;
 use gpuprof_model::run::Run;
 
+use crate::commands::StandardOutput;
 use crate::commands::charts::ChartFolder;
 use crate::commands::settings::Settings;
 use crate::options::MessageFormat;
@@ -112,6 +113,33 @@ impl Exports {
             Some(folder) => result.and(folder.write(run, &View::default())),
             None => result,
         }
+    }
+
+    /// As [`Exports::conclude`], of a run that is measured already: shows it as `settings` and the
+    /// `view` say.
+    ///
+    /// # Errors
+    /// As [`Exports::conclude`].
+    pub(in crate::commands) fn conclude_stored(
+        &self,
+        run: &Run,
+        outcome: RunOutcome,
+        save: impl Fn(RunOutcome) -> Result<()>,
+        view: &View,
+        (settings, stdout): (&Settings, StandardOutput),
+        out: &mut dyn Write,
+    ) -> Result<RunOutcome> {
+        let format = match settings.message_format.value {
+            MessageFormat::Json => Format::JsonLines,
+            MessageFormat::Human => Format::Table,
+        };
+        let screen = stdout.screen(settings.color.value);
+        let show = |outcome, out: &mut dyn Write| {
+            format
+                .report(FormatSettings { screen, outcome: Some(outcome) })
+                .write_as(view, run, out)
+        };
+        self.conclude(run, (outcome, Ok(())), save, (settings.notes(), out), show)
     }
 
     /// Writes standard output: the export with that destination, or else the output of `shown`. If

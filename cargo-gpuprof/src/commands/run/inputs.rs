@@ -1,25 +1,19 @@
 //! The inputs of a run before any harness is asked, and its series once they are known.
 
-use std::sync::Arc;
-
 use camino::Utf8PathBuf;
 use gpuprof_analysis::gate::baseline::Against;
 use gpuprof_analysis::gate::outcome::Gate;
-use gpuprof_model::metric::{Catalogue, Metric};
 use gpuprof_model::protocol::SeriesDescription;
-use gpuprof_model::run::SectionColumns;
-use gpuprof_model::series::SeriesId;
 
 use super::base::Base;
 use super::exports::Exports;
 use super::request::Request;
-use super::slice::Slice;
 use crate::commands::Source;
 use crate::commands::settings::{Layers, Settings};
-use crate::commands::thresholds::Placed;
 use crate::commands::viewed::PlacedView;
 use gpuprof_catalogue::sections::Sections;
-use gpuprof_engine::plan::{PlannedSeries, Selection};
+use gpuprof_engine::divide::Slice;
+use gpuprof_engine::plan::{Checked, Selection};
 use gpuprof_engine::store::RunFolder;
 use gpuprof_system::console::Notes;
 use gpuprof_system::scratch::Scratch;
@@ -73,51 +67,4 @@ pub(super) struct Chosen {
     pub(super) sections: Sections,
     /// Notes on properties that both sides of a comparison share.
     pub(super) notes: Vec<String>,
-}
-
-/// A planned series with its thresholds and columns.
-#[derive(Debug, Clone)]
-pub(super) struct Checked {
-    pub(super) planned: PlannedSeries,
-    pub(super) thresholds: Vec<Placed>,
-    pub(super) columns: Vec<String>,
-    pub(super) sections: Vec<SectionColumns>,
-    pub(super) viewed: Vec<String>,
-    /// The metrics that rules of advice read, if they are to be collected.
-    pub(super) advice: Vec<String>,
-}
-
-/// The planned series of this name.
-pub(super) fn find<'c>(planned: &'c [Checked], id: &SeriesId) -> Option<&'c Checked> {
-    planned.iter().find(|it| it.planned.series.id == *id)
-}
-
-impl Checked {
-    /// How many configurations it has.
-    pub(super) fn count(&self) -> usize {
-        self.planned.configurations.len()
-    }
-
-    /// Every metric that is shown or judged.
-    pub(super) fn asked(&self, catalogue: &Catalogue) -> impl Iterator<Item = Arc<Metric>> {
-        let shown = self.columns.iter().chain(&self.viewed).chain(self.in_sections());
-        shown
-            .chain(self.thresholds.iter().map(|p| &p.threshold.metric))
-            .filter_map(|n| catalogue.find(n))
-    }
-
-    /// Whether a metric that is asked for `is` so.
-    pub(super) fn asks(&self, catalogue: &Catalogue, is: fn(&Catalogue, &Metric) -> bool) -> bool {
-        self.asked(catalogue).any(|metric| is(catalogue, &metric))
-    }
-
-    /// Whether the energy of its launches is asked for.
-    pub(super) fn wants_energy(&self, catalogue: &Catalogue) -> bool {
-        self.asks(catalogue, Catalogue::needs_energy)
-    }
-
-    /// The metrics of its sections, and of rules: a chip may lack them.
-    pub(super) fn in_sections(&self) -> impl Iterator<Item = &String> {
-        self.sections.iter().flat_map(SectionColumns::names).chain(&self.advice)
-    }
 }

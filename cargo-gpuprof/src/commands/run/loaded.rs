@@ -17,15 +17,14 @@ use crate::commands::stored::{
 };
 use crate::commands::{StandardOutput, viewed};
 use crate::config::Config;
-use crate::options::{MessageFormat, RunOptions};
-use gpuprof_analysis::gate::baseline::{Against, Scope};
+use crate::options::RunOptions;
+use gpuprof_analysis::gate::baseline::Scope;
 use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::gate::run::rejudge_each;
 use gpuprof_catalogue::chips::is_installed;
 use gpuprof_catalogue::sections::{self, Sections};
 use gpuprof_engine::store::RunFolder;
-use gpuprof_engine::store::baseline::{Baselines, ResolvedBaseline};
-use gpuprof_report::{Format, FormatSettings};
+use gpuprof_engine::store::baseline::Baselines;
 use gpuprof_system::error::{Failure, Result};
 
 /// Judges the stored run `name` against the baseline.
@@ -46,44 +45,28 @@ pub(super) fn run(
     let settings = Settings::new(options.given.clone(), &layers);
     let placed = viewed::placed(&settings, options.view.all, options.cargo.verbose)?;
     let exports = Exports::open(&settings, &root)?;
-    let Some(baseline) = settings.baseline_of(&root) else {
+    let baselines = Baselines::new(&root, &target);
+    let whole = Scope::whole();
+    let Some(mut against) = against::stored(&baselines, (&settings, &root), whole, None)? else {
         return Err(Failure::usage(format!(
             "--load-baseline {name} has nothing to be compared with: add --baseline OTHER"
         )));
     };
-    let baselines = Baselines::new(&root, &target);
     let loaded = baselines.stored(&target, name)?;
     let catalogue = with_metrics_of(sections.catalogue().clone(), &loaded);
     check_view(&placed, &catalogue, &loaded)?;
-    let found = against::found(&baselines, &baseline, &settings, false)?;
-    if let ResolvedBaseline::Run(before) = &found {
-        refuse_itself((&baseline, before), (name, &loaded))?;
+    if let Ok(before) = &against.run {
+        refuse_itself((&against.name, before), (name, &loaded))?;
     }
     refuse_quick(name, &loaded)?;
-    let mut against = Against {
-        run: found.into(),
-        name: baseline,
-        across_devices: settings.across_devices.value,
-        in_rounds: false,
-        scope: Scope::whole(),
-    };
     against.name_as(&loaded.series);
     let in_force = thresholds_in_force(&catalogue, &loaded, (&layers, &options.threshold))?;
     let of = |series: &SeriesResult| in_force.get(&series.id).cloned().unwrap_or_default();
     let mut run = rejudge_each(&catalogue, loaded, of, &against);
     settings.record_gate(&mut run.provenance);
     let outcome = RunOutcome::decide(&run, settings.gate(), []);
-    let format = match settings.message_format.value {
-        MessageFormat::Json => Format::JsonLines,
-        MessageFormat::Human => Format::Table,
-    };
-    let screen = stdout.screen(settings.color.value);
-    let show = |outcome, out: &mut dyn Write| {
-        let report = format.report(FormatSettings { screen, outcome: Some(outcome) });
-        report.write_as(&placed.view, &run, out)
-    };
-    let shown = (settings.notes(), out as &mut dyn Write);
-    let outcome = exports.conclude(&run, (outcome, Ok(())), |_| Ok(()), shown, show)?;
+    let (view, on) = (&placed.view, (&settings, stdout));
+    let outcome = exports.conclude_stored(&run, outcome, |_| Ok(()), view, on, out)?;
     Ok(outcome.exit_code)
 }
 

@@ -14,22 +14,22 @@ use gpuprof_model::verdict::Judgement;
 
 use super::conflicts::Conflicts;
 use super::costly;
-use super::costs::Costs;
 use super::decided::{Plan, Prepared};
-use super::inputs::Checked;
 use super::machine_code::MachineCode;
 use super::over_time;
 use super::progress::Progress;
 use super::results::{Collected, Results};
 use super::scheduler;
-use super::slice_steps;
+use super::slice;
 use super::source_counters;
 use super::sources;
-use super::stopwatch::Stopwatch;
 use crate::commands::settings::Origin;
 use crate::options::MessageFormat;
 use gpuprof_engine::execute::{Execution, NeededFiles};
+use gpuprof_engine::passes::Costs;
+use gpuprof_engine::passes::Stopwatch;
 use gpuprof_engine::passes::{self, At, Event, Observer, Open, PassResults, Planned, Rounds};
+use gpuprof_engine::plan::Checked;
 use gpuprof_engine::plan::{PlannedSeries, Side};
 use gpuprof_engine::store::journal::{Journal, Replayed, Start};
 use gpuprof_report::json_lines::{self, LineSide};
@@ -133,7 +133,7 @@ fn limit(origin: &Origin) -> String {
 fn journal(prepared: &Prepared, start: Start) -> Result<(Journal, Replayed)> {
     let folder = &prepared.plan.inputs.folder;
     if !folder.resumes {
-        slice_steps::write(prepared, &start)?;
+        slice::write(prepared, &start)?;
         return Ok((Journal::begin(&folder.path, &prepared.made, start)?, Replayed::default()));
     }
     let (journal, replayed) = Journal::resume(&folder.path, &prepared.made, start)?;
@@ -155,7 +155,7 @@ fn provenance(prepared: &Prepared, replayed: &Replayed, start: &Start) -> Proven
     let name = |(uuid, name): (&str, &str)| DeviceName { uuid: uuid.into(), name: name.into() };
     Provenance {
         devices: if all.len() > 1 { all.into_iter().map(name).collect() } else { Vec::new() },
-        slices: slice_steps::records(prepared, start),
+        slices: slice::records(&prepared.plan.inputs, start),
         ..prepared.document.provenance.clone()
     }
 }

@@ -18,12 +18,10 @@ use super::counters::{self, CounterSetup, Known};
 use super::decided::{Plan, Prepared};
 use super::devices::Devices;
 use super::exports::Exports;
-use super::inputs::{Checked, Chosen, Inputs};
+use super::inputs::{Chosen, Inputs};
 use super::refusal::Blocked;
 use super::request::Request;
-use super::sides::{self, Both};
-use super::stopwatch::Stopwatch;
-use super::{against, kernels, provenance, refusal, resume_key, slice, slice_steps};
+use super::{against, kernels, provenance, refusal, resume_key, slice};
 use crate::commands::ranges::find_old_ranges;
 use crate::commands::selection::selection;
 use crate::commands::settings::{Layers, Origin, Settings};
@@ -42,6 +40,9 @@ use gpuprof_catalogue::sections::{Sections, chip_of};
 use gpuprof_engine::device::{Hold, HoldRequest};
 use gpuprof_engine::emulator::{emulator_folder, nvtx_library};
 use gpuprof_engine::execute::{HarnessProcess, SideModules};
+use gpuprof_engine::passes::Stopwatch;
+use gpuprof_engine::plan::Both;
+use gpuprof_engine::plan::Checked;
 use gpuprof_engine::plan::{self, PlannedSeries, Selection, Side};
 use gpuprof_engine::store::baseline::Baselines;
 use gpuprof_engine::store::plans::Plans;
@@ -149,8 +150,7 @@ pub(super) fn series(inputs: &mut Inputs, interrupt: &Interrupt) -> Result<Chose
     let probe = HarnessProcess::for_query(&passes, interrupt);
     let Inputs { source, settings, .. } = &*inputs;
     let sections = source.sections()?;
-    let chosen = sections.choose(&settings.sets.value, &settings.sections.value, None);
-    chosen.map_err(|failure| settings.sections.blamed(failure))?;
+    settings.choose_sections(&sections, None)?;
     let chosen = selected(inputs, &probe, sections)?;
     if let Some(against) = &mut inputs.against {
         against.name_as(&chosen.described);
@@ -158,9 +158,9 @@ pub(super) fn series(inputs: &mut Inputs, interrupt: &Interrupt) -> Result<Chose
     let Inputs { view, .. } = &*inputs;
     let axes: Vec<_> = chosen.checked.iter().map(|c| c.planned.series.space.types()).collect();
     view.check(chosen.sections.catalogue(), &axes)?;
-    let (checked, slice) = slice_steps::cut(inputs, chosen.checked)?;
+    let (checked, slice) = slice::cut(inputs, chosen.checked)?;
     inputs.slice = slice;
-    slice_steps::place(inputs, interrupt)?;
+    slice::place(inputs, interrupt)?;
     Ok(Chosen { checked, ..chosen })
 }
 
@@ -178,10 +178,6 @@ pub(super) fn plan(
     let probe = HarnessProcess::for_query(&passes, interrupt);
     let Chosen { described, selection, checked, sections, notes } = chosen;
     let Inputs { source, settings, view, .. } = &inputs;
-    let choose = |chip| {
-        let chosen = sections.choose(&settings.sets.value, &settings.sections.value, chip);
-        chosen.map_err(|failure| settings.sections.blamed(failure))
-    };
     let mut devices = Devices::find(settings, &probe, &source.harnesses[0])?;
     let mut checked = on_chips(checked, &devices, inputs.slice.is_some())?;
     refuse_without_times(&devices, &inputs)?;
@@ -189,7 +185,7 @@ pub(super) fn plan(
     let counts: Vec<usize> = checked.iter().map(Checked::count).collect();
     let assignment = devices.assign(&counts, inputs.notes());
     let chip = devices.records.first().and_then(|d| chip_of(d.compute_capability));
-    let chosen = choose(chip)?;
+    let chosen = settings.choose_sections(&sections, chip)?;
     let own_rules = inputs.source.rules(&inputs.settings.rules)?;
     let rules = rules::all(&own_rules, sections.catalogue())?;
     let advised = match inputs.settings.advice.value {
@@ -211,8 +207,9 @@ pub(super) fn plan(
     let (repeat, most_rounds) =
         processes(&inputs, counts.iter().sum(), devices.emulated, limited.contains(&true));
     let both = both(&inputs, &selection, &described, checked, &devices, &probe)?;
+    let energy = |series: &Checked| series.asks(&catalogue, Catalogue::needs_energy);
     let plan = Plan {
-        energy: both.checked.iter().map(|series| series.wants_energy(&catalogue)).collect(),
+        energy: both.checked.iter().map(energy).collect(),
         assignment: assignment.with_partners(&both.pairs, &both.counts()),
         both,
         inputs,
@@ -404,7 +401,7 @@ fn both(
     let Some(base) = &inputs.base else { return Ok(Both::alone(own, heads)) };
     let theirs = &base.source.harnesses;
     let mut described = base.source.series(probe).map_err(|failure| base.blamed(failure))?;
-    sides::name_as(&mut described, known, !inputs.source.bench_targets().is_empty());
+    plan::name_as(&mut described, known, !inputs.source.bench_targets().is_empty());
     let on_chips = |series: SeriesDescription| {
         let ids = devices.names_of(&series.id).into_iter();
         ids.map(move |id| SeriesDescription { id, ..series.clone() })

@@ -20,9 +20,9 @@ use gpuprof_model::verdict::{Judgement, Layer, Verdict};
 
 use super::counters::CounterSetup;
 use super::devices::Devices;
-use super::inputs::Checked;
 use crate::commands::settings::Settings;
 use crate::options::ReplayMode;
+use gpuprof_engine::plan::Checked;
 use gpuprof_engine::schedule::assignment::Assignment;
 use gpuprof_system::error::{Failure, Result};
 

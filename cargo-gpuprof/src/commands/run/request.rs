@@ -6,14 +6,12 @@
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_engine::divide::Cut;
 use gpuprof_model::threshold::WrittenThreshold;
 
 use crate::commands::Wanted;
 use crate::commands::selection::Named;
-use crate::options::{
-    BackendChoice, CheckOptions, Checks, Given, Partition, PartitionBy, Purpose, Repeats,
-    RunOptions,
-};
+use crate::options::{BackendChoice, CheckOptions, Checks, Given, Purpose, Repeats, RunOptions};
 
 /// The wishes of a user for one run.
 #[derive(Debug, Clone, Default)]
@@ -39,11 +37,7 @@ pub(in crate::commands) struct Request {
     /// The name of the baseline to keep the run as.
     pub save_baseline: Option<String>,
     /// The slice to measure; none for the whole plan.
-    pub slice: Option<Partition>,
-    /// The unit that slices share out.
-    pub partition_by: PartitionBy,
-    /// The run with the costs that balance slices.
-    pub partition_costs: Option<String>,
+    pub slice: Option<Cut>,
     /// The folder of the slices, if it is not the usual one.
     pub slices: Option<Utf8PathBuf>,
     /// The run to resume.
@@ -81,8 +75,6 @@ impl From<&RunOptions> for Request {
             base_archive: gate.base_archive,
             save_baseline: gate.save_baseline,
             slice: slice.wanted(),
-            partition_by: slice.part.partition_by,
-            partition_costs: slice.part.partition_costs,
             slices: slice.slices,
             resumes_or_begins: options.goes_on_or_begins(),
             patience: options.patience(),

@@ -15,16 +15,16 @@ use gpuprof_model::text::printable;
 use super::against;
 use super::counters::{self, CounterSetup};
 use super::decided::{Plan, Prepared};
-use super::inputs::{Checked, Inputs};
-use super::sides::Both;
-use crate::commands::series_result;
-use crate::commands::thresholds::Placed;
+use super::inputs::Inputs;
 use gpuprof_analysis::gate::baseline::Against;
 use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::rounds::{self, RoundRequest};
 use gpuprof_analysis::gate::run as gate;
 use gpuprof_analysis::metrics::collect::{self, CollectContext};
+use gpuprof_analysis::series;
 use gpuprof_engine::passes::{At, Open, PassResults};
+use gpuprof_engine::plan::Both;
+use gpuprof_engine::plan::Checked;
 use gpuprof_engine::plan::Side;
 
 /// What is known of the run.
@@ -184,23 +184,16 @@ impl<'a> Results<'a> {
         let beside = base.map(|(base, known)| beside(known, base));
         let stored = self.base.as_ref().or(self.plan.inputs.against.as_ref());
         let against = beside.as_ref().or(stored);
-        let (catalogue, thresholds) = (&self.plan.catalogue, self.thresholds(head));
-        let series = so_far(head);
-        let wanted =
-            rounds::wanted(catalogue, &series, &thresholds, &self.run, against, &self.budget);
-        let all = &self.plan.both.checked[head].planned.configurations;
+        let (catalogue, checked) = (&self.plan.catalogue, &self.plan.both.checked[head]);
+        let (series, own) = (so_far(head), &checked.thresholds);
+        let wanted = rounds::wanted(catalogue, &series, own, &self.run, against, &self.budget);
+        let all = &checked.planned.configurations;
         let positions: HashMap<&Configuration, usize> = all.iter().zip(0..).collect();
         let of = |wanted: RoundRequest| {
             let index = *positions.get(&wanted.configuration)?;
             Some(((head, index), wanted.rounds))
         };
         wanted.into_iter().filter_map(of).collect()
-    }
-
-    /// The thresholds of the series at `head`, as they are judged.
-    fn thresholds(&self, head: usize) -> Vec<gate::ConfiguredThreshold> {
-        let placed = |p: &Placed| (p.threshold.clone(), p.origin.clone(), p.place.clone());
-        self.plan.both.checked[head].thresholds.iter().map(placed).collect()
     }
 
     /// The judged series that `at` is of, or is compared with, once each of its configurations has
@@ -217,10 +210,10 @@ impl<'a> Results<'a> {
             self.put_into_base(measured);
         }
         let mut series = self.unjudged(head);
-        let thresholds = self.thresholds(head);
+        let thresholds = &self.plan.both.checked[head].thresholds;
         let against = self.base.as_ref().or(self.plan.inputs.against.as_ref());
         let catalogue = &self.plan.catalogue;
-        gate::judge(catalogue, &mut series, &thresholds, &self.run, against, &self.budget);
+        gate::judge(catalogue, &mut series, thresholds, &self.run, against, &self.budget);
         Some(self.series[head].insert(series))
     }
 
@@ -334,7 +327,7 @@ impl<'a> Results<'a> {
         configurations: Vec<ConfigurationResult>,
     ) -> SeriesResult {
         let described = &series.planned.series;
-        series_result::assemble(described, &series.columns, &series.sections, configurations)
+        series::assemble(described, &series.columns, &series.sections, configurations)
     }
 
     /// A pass's record of `device`, with one addition from CUPTI: its refusal of a virtual GPU, if

@@ -7,11 +7,10 @@ use gpuprof_model::protocol::CounterRange;
 use gpuprof_model::run::Run;
 
 use super::decided::Plan;
-use super::inputs::Checked;
 use gpuprof_build::host::Harness;
-use gpuprof_engine::plan::PlannedSeries;
+use gpuprof_engine::plan::{Checked, PlannedSeries};
 use gpuprof_engine::store::journal::{IdentityPart, RunIdentity};
-use gpuprof_system::sha256::{sha256, sha256_of};
+use gpuprof_system::sha256::sha256;
 
 /// What `plan` is made of, for the journal of the run that is documented so far in `run`, and of
 /// the other revision in `base`.
@@ -23,10 +22,6 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> RunIdentity
         let keys: Vec<String> = configurations.iter().map(ToString::to_string).collect();
         (series.id.full_key(), series.space.axes.clone(), sha256(keys.join("\n").as_bytes()))
     };
-    let harness = |harness: &Harness| {
-        let key = format!("{}::{}", harness.package, harness.target);
-        (key, sha256_of(&harness.executable).unwrap_or_default())
-    };
     let thresholds = |checked: &Checked| -> Vec<String> {
         let id = &checked.planned.series.id;
         checked.thresholds.iter().map(|placed| format!("{id}: {}", placed.threshold)).collect()
@@ -35,13 +30,13 @@ pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> RunIdentity
     RunIdentity {
         tool_version: run.provenance.tool_version.clone(),
         kernels: run.provenance.ptx_sha256.clone(),
-        harnesses: plan.inputs.source.harnesses.iter().map(harness).collect(),
+        harnesses: plan.inputs.source.harnesses.iter().map(Harness::hashed).collect(),
         series: plan.both.heads().iter().map(series).collect(),
         base: base.map(|base| IdentityPart {
             kernels: base.provenance.ptx_sha256.clone(),
             harnesses: plan.both.harnesses[plan.inputs.source.harnesses.len()..]
                 .iter()
-                .map(harness)
+                .map(Harness::hashed)
                 .collect(),
             series: plan.both.bases().iter().map(series).collect(),
         }),

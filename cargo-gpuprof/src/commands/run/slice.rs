@@ -1,40 +1,28 @@
-//! A slice of a plan: which it is, and what is said of it.
+//! A run that measures one slice of a plan.
 //!
-//! Input: the options, and the plan that [`slice_steps`](super::slice_steps) divided. Output: the parts of
-//! the slice's manifest that are known before anything is prepared, and refusals of what is for
-//! whole runs.
+//! Input: the whole plan, which every slice makes for itself, and the slice's number. Output: the
+//! part of the plan that is measured here, and the slice's folder with its manifest, before the
+//! first pass. A slice decides nothing: its thresholds are judged on its part, and `merge` judges
+//! them over the whole.
 
-use std::collections::{HashMap, HashSet};
+use gpuprof_model::ExitCode;
+use gpuprof_model::run::{Provenance, Run, SCHEMA_VERSION, SliceRecord};
 
-use camino::Utf8Path;
-use gpuprof_model::Configuration;
-use gpuprof_model::run::{Provenance, SliceRecord};
-
+use super::decided::Prepared;
+use super::inputs::Inputs;
 use super::request::Request;
-use crate::commands::divide::Own;
-use crate::options::Partition;
-use gpuprof_engine::plan::PlannedSeries;
-use gpuprof_engine::store::RunFolder;
+use super::{against, scheduler};
+use gpuprof_build::host::Harness;
+use gpuprof_engine::divide::{Division, Slice, describe_empty};
+use gpuprof_engine::plan::{Checked, PlannedSeries};
 use gpuprof_engine::store::journal::Start;
-use gpuprof_engine::store::manifest::{Manifest, Outline};
+use gpuprof_engine::store::manifest::{Manifest, Outline, OwnBase};
+use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
-use gpuprof_system::sha256::sha256_of;
+use gpuprof_system::interrupt::Interrupt;
 
-/// A slice of a plan.
-#[derive(Debug)]
-pub(super) struct Slice {
-    /// Which.
-    pub(super) partition: Partition,
-    /// The whole plan.
-    pub(super) outline: Outline,
-    /// The part that is measured here.
-    pub(super) own: Vec<Own>,
-    /// The whole plan's series with declared kernels: a module has the instances of all slices, so
-    /// that its code is the same in each.
-    pub(super) declared: Vec<PlannedSeries>,
-    /// The configurations of the whole plan by series, if another revision is measured too.
-    pub(super) whole: HashMap<String, HashSet<Configuration>>,
-}
+/// The default folder of slices, below the target folder.
+const FOLDER: &str = "gpuprof/slices";
 
 /// Refuses options that contradict each other.
 ///
@@ -71,45 +59,105 @@ pub(super) fn check(request: &Request) -> Result<()> {
     Ok(())
 }
 
-impl Slice {
-    /// The record of the slice in its run, which `start` began in `folder`.
-    pub(super) fn record(&self, folder: &RunFolder, start: &Start) -> SliceRecord {
-        SliceRecord {
-            slice: self.partition.slice.get(),
-            of: self.partition.of.get(),
-            run: folder.id.clone(),
-            host: start.host.clone(),
-            scheduler: start.scheduler.clone(),
-            measured: Vec::new(),
-        }
-    }
+/// Reduces the whole plan `checked` to the slice's part, if a slice is selected.
+///
+/// # Errors
+/// As [`Division::new`].
+pub(super) fn cut(inputs: &Inputs, checked: Vec<Checked>) -> Result<(Vec<Checked>, Option<Slice>)> {
+    let Inputs { request, source, base, settings, .. } = inputs;
+    let Some(cut) = &request.slice else { return Ok((checked, None)) };
+    let planned: Vec<&PlannedSeries> = checked.iter().map(|checked| &checked.planned).collect();
+    let division = Division::new(cut, &planned, (&source.root(), &source.stored))?;
+    division.describe_time(&planned).iter().for_each(|text| inputs.notes().say(text));
+    let of_base = base.iter().flat_map(|base| &base.source.harnesses).map(Harness::hashed);
+    let of_base = of_base.map(|(key, hash)| (format!("base/{key}"), hash));
+    let outline = Outline {
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        method: cut.partition.method,
+        unit: cut.by,
+        slices: cut.partition.of.get(),
+        settings: settings.texts_of_measurement(),
+        harnesses: source.harnesses.iter().map(Harness::hashed).chain(of_base).collect(),
+        base: base.as_ref().map(|base| base.name.clone()),
+        scope: against::scope(request, source),
+        series: division.outline(&checked),
+    };
+    let slice = Slice::new(&division, &checked, outline, request.wanted.archive.clone());
+    Ok((division.take(checked, |checked| &mut checked.planned), Some(slice)))
+}
 
-    /// That the slice in `folder` is measured, and what is to be done with it.
-    pub(super) fn measured(&self, folder: &Utf8Path) -> String {
-        let Partition { slice, of, .. } = self.partition;
-        let plan = folder.parent().unwrap_or(folder);
-        format!(
-            "slice {slice} of {of} is measured in {folder}; its thresholds are provisional: `cargo \
-             gpuprof merge {plan}` judges all slices together"
-        )
-    }
+/// Gives the slice of `inputs` its folder.
+///
+/// # Errors
+/// As [`RunFolder::place`](gpuprof_engine::store::RunFolder::place).
+pub(super) fn place(inputs: &mut Inputs, interrupt: &Interrupt) -> Result<()> {
+    let Inputs { slice, request, source, folder, .. } = inputs;
+    let Some(slice) = slice.as_ref().filter(|_| !request.dry_run) else { return Ok(()) };
+    let below = request.slices.clone();
+    let below = below.unwrap_or_else(|| source.target_directory.join(FOLDER));
+    folder.place(&slice.folder(&below), (request.resumes_or_begins, request.patience), interrupt)
+}
 
-    /// What is known of the slice before it is prepared.
-    pub(super) fn manifest(&self, folder: &RunFolder, start: Start, request: &Request) -> Manifest {
-        Manifest {
-            schema_version: Manifest::VERSION,
-            run: folder.id.clone(),
-            plan: self.outline.clone(),
-            plan_hash: self.outline.hash(),
-            slice: self.partition.slice.get(),
-            own: Vec::new(),
-            made: None,
-            provenance: Provenance::default(),
-            base: None,
-            devices: Vec::new(),
-            notes: Vec::new(),
-            archive: request.wanted.archive.as_deref().and_then(sha256_of),
-            start,
-        }
+/// The record of the slice that `start` begins, if it is one.
+pub(super) fn records(inputs: &Inputs, start: &Start) -> Vec<SliceRecord> {
+    inputs.slice.iter().map(|slice| slice.record(&inputs.folder, start)).collect()
+}
+
+/// Writes the manifest of the slice that `start` begins, if it is one.
+///
+/// # Errors
+/// It cannot be written (exit code 110).
+pub(super) fn write(prepared: &Prepared, start: &Start) -> Result<()> {
+    let Prepared { plan, document, made, base, .. } = prepared;
+    let Inputs { slice, folder, base: other, .. } = &plan.inputs;
+    let Some(slice) = slice else { return Ok(()) };
+    let base = base.as_ref().zip(other.as_ref()).map(|(run, other)| OwnBase {
+        name: other.name.clone(),
+        provenance: run.provenance.clone(),
+        known: plan.both.known.clone(),
+        measured: plan.both.bases().iter().map(|c| c.planned.series.id.full_key()).collect(),
+    });
+    let slices = records(&plan.inputs, start);
+    let manifest = Manifest {
+        own: slice.own_series(plan.both.heads()),
+        made: Some(made.clone()),
+        provenance: Provenance { slices, ..document.provenance.clone() },
+        base,
+        devices: plan.devices.records.clone(),
+        notes: plan.notes.clone(),
+        ..slice.manifest(folder, start.clone())
+    };
+    manifest.write(&folder.path)
+}
+
+/// Ends a slice without work: that is not a failure.
+///
+/// # Errors
+/// Its files cannot be written (exit code 110).
+pub(super) fn end_empty(inputs: &Inputs) -> Result<()> {
+    let Inputs { slice: Some(slice), folder, .. } = inputs else { return Ok(()) };
+    console::say(describe_empty(slice.partition));
+    if inputs.request.dry_run {
+        return Ok(());
     }
+    let start = scheduler::start()?;
+    let slices = records(inputs, &start);
+    let manifest = slice.manifest(folder, start);
+    manifest.write(&folder.path)?;
+    let provenance = Provenance {
+        tool_version: manifest.plan.tool_version.clone(),
+        started: manifest.start.at.clone(),
+        slices,
+        ..Provenance::default()
+    };
+    let run = Run {
+        schema_version: SCHEMA_VERSION,
+        id: folder.id.clone(),
+        provenance,
+        series: Vec::new(),
+        comparison: None,
+        conclusion: None,
+        advice: Vec::new(),
+    };
+    folder.save(&run, None, ExitCode::Success, false)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::SectionColumns;
 
-use crate::commands::run::inputs::Checked;
+use gpuprof_engine::plan::Checked;
 use gpuprof_engine::schedule::Counters;
 
 /// The counters that would be collected without advice: those `asked` for, and of sections.

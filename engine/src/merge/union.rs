@@ -6,38 +6,83 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::metrics::collect;
+use gpuprof_analysis::series;
 use gpuprof_model::measurement::DeviceName;
 use gpuprof_model::run::{
     ConfigurationResult, Provenance, Run, SCHEMA_VERSION, SeriesResult, Status,
 };
 use gpuprof_model::{Configuration, ExitCode};
+use gpuprof_system::error::{Failure, Result};
 
 use super::parts::{self, Gathered, Row};
-use crate::commands::series_result;
-use gpuprof_engine::store::manifest::OwnSeries;
-use gpuprof_engine::store::slices::StoredSlice;
-use gpuprof_system::error::{Failure, Result};
+use super::{Slices, spans};
+use crate::store::manifest::{Outline, OwnSeries};
+use crate::store::slices::StoredSlice;
 
 /// Why a configuration of a slice has no result.
 const NOT_MEASURED: &str = "its slice ended before it was measured";
 
 /// The union of slices.
 #[derive(Debug)]
-pub(super) struct Union {
+pub struct Union {
     /// This revision.
-    pub(super) run: Run,
+    pub run: Run,
     /// The other one, if there is one.
-    pub(super) base: Option<Run>,
-    /// Of each series of the run, its position in the plan.
-    pub(super) positions: Vec<usize>,
+    pub base: Option<Run>,
+    /// The plan of both.
+    pub(super) plan: Outline,
+    /// The slices' notes on each series of the run.
+    pub(super) own: Vec<OwnSeries>,
+    /// The slices' notes on the comparison, each once.
+    pub(super) notes: Vec<String>,
 }
 
-/// Joins `slices` to the run `id`.
-///
-/// # Errors
-/// A journal that has something else than its manifest (exit code 96).
-pub(super) fn join(id: &str, slices: &mut [StoredSlice]) -> Result<Union> {
+impl Slices {
+    /// Joins the slices to the run `id`; `partial` says whether it is accepted that they lack
+    /// something.
+    ///
+    /// # Errors
+    /// A journal that has something else than its manifest, or a slice with an invalid document of
+    /// its run (exit code 96).
+    pub fn join(self, id: &str, partial: bool) -> Result<Union> {
+        let lacks = self.absent().record(self.plan.slices, partial);
+        let Self { plan, all: mut slices, .. } = self;
+        let mut union = join(id, plan, &mut slices)?;
+        let provenance = &mut union.run.provenance;
+        spans::add(provenance, &slices)?;
+        provenance.missing_slices = lacks;
+        if let Some(base) = &mut union.base {
+            for slice in &slices {
+                base.provenance.sources.join(slice.base_sources()?);
+            }
+        }
+        Ok(union)
+    }
+}
+
+impl Union {
+    /// The selection of their plan.
+    pub fn scope(&self) -> &Scope {
+        &self.plan.scope
+    }
+
+    /// The other revision, if the slices measured one, as the other side of the comparison.
+    pub fn measured_base(&self, across_devices: bool) -> Option<Against> {
+        let (name, base) = self.plan.base.as_ref().zip(self.base.as_ref())?;
+        Some(Against {
+            name: name.clone(),
+            run: Ok(base.clone()),
+            across_devices,
+            // On the emulated driver nothing is timed, and so nothing is in rounds.
+            in_rounds: base.provenance.device.as_ref().is_some_and(|device| !device.emulated),
+            scope: self.plan.scope.clone(),
+        })
+    }
+}
+
+fn join(id: &str, plan: Outline, slices: &mut [StoredSlice]) -> Result<Union> {
     let devices = several(slices);
     for row in slices.iter_mut().flat_map(|slice| slice.found.rows.values_mut()) {
         row.device = row.device.take().filter(|_| !devices.is_empty());
@@ -47,33 +92,28 @@ pub(super) fn join(id: &str, slices: &mut [StoredSlice]) -> Result<Union> {
     let slices: &[StoredSlice] = slices;
     let mut heads = Gathered::new();
     let mut bases: HashMap<(String, Configuration), ConfigurationResult> = HashMap::new();
-    for (slice, rows) in slices.iter().zip(taken) {
-        for own in &slice.manifest.own {
-            heads.entry(own.position).or_insert_with(|| (own, BTreeMap::new()));
-        }
-        for (at, row) in rows {
-            match slice.manifest.own.get(at.0) {
-                Some(own) => {
-                    let position = position(slice, own, at.1, &row)?;
-                    let (_, rows) =
-                        heads.entry(own.position).or_insert_with(|| (own, BTreeMap::new()));
-                    rows.insert(position, (row, slice.manifest.slice, slice.found.host(at)));
-                }
-                None => {
-                    let id = of_base(slice, at.0)?;
-                    bases.insert((id, row.configuration.clone()), row);
-                }
+    for (slice, mut rows) in slices.iter().zip(taken) {
+        for (series, own) in slice.manifest.own.iter().enumerate() {
+            let (_, here) = heads.entry(own.position).or_insert_with(|| (own, BTreeMap::new()));
+            for (index, configuration) in own.configurations.iter().enumerate() {
+                let result = rows.remove(&(series, index));
+                here.insert(
+                    own.positions[index],
+                    row(slice, (series, index), configuration, result)?,
+                );
             }
         }
-        skip(slice, &mut heads);
+        for ((series, _), row) in rows {
+            bases.insert((of_base(slice, series)?, row.configuration.clone()), row);
+        }
     }
-    let positions = heads.keys().copied().collect();
     let mut provenance = provenance(slices, devices);
     parts::add(&mut provenance.slices, &heads);
+    let own = heads.values().map(|(own, _)| (*own).clone()).collect();
     let mut run = Run {
         schema_version: SCHEMA_VERSION,
         id: id.to_owned(),
-        series: heads.into_values().map(series).collect(),
+        series: heads.into_values().map(assemble).collect(),
         provenance,
         comparison: None,
         conclusion: None,
@@ -82,32 +122,44 @@ pub(super) fn join(id: &str, slices: &mut [StoredSlice]) -> Result<Union> {
     let mut base = base(&run, slices, bases);
     run.note_timers();
     base.iter_mut().for_each(Run::note_timers);
-    Ok(Union { run, base, positions })
+    let mut said = HashSet::new();
+    let notes = slices.iter().flat_map(|slice| &slice.manifest.notes);
+    let notes = notes.filter(|note| said.insert(*note)).cloned().collect();
+    Ok(Union { run, base, plan, own, notes })
 }
 
-fn series((own, rows): (&OwnSeries, BTreeMap<usize, Row<'_>>)) -> SeriesResult {
-    let rows = rows.into_values().map(|(row, ..)| row).collect();
-    series_result::assemble(&own.description, &own.columns, &own.sections, rows)
+fn assemble((own, rows): (&OwnSeries, BTreeMap<usize, Row<'_>>)) -> SeriesResult {
+    let rows = rows.into_values().map(|row| row.result).collect();
+    series::assemble(&own.description, &own.columns, &own.sections, rows)
 }
 
-/// The position of the `index`th configuration of `own` in the plan.
-fn position(
-    slice: &StoredSlice,
-    own: &OwnSeries,
-    index: usize,
-    row: &ConfigurationResult,
-) -> Result<usize> {
-    let known = own.configurations.get(index).filter(|known| **known == row.configuration);
-    match known.and_then(|_| own.positions.get(index)) {
-        Some(&position) => Ok(position),
-        None => Err(other_than_planned(slice)),
+/// The row of the `planned` configuration that is `at` in `slice`: its `result`, or that it has
+/// none.
+fn row<'s>(
+    slice: &'s StoredSlice,
+    at: (usize, usize),
+    planned: &Configuration,
+    result: Option<ConfigurationResult>,
+) -> Result<Row<'s>> {
+    let number = slice.manifest.slice;
+    match result {
+        Some(result) if result.configuration == *planned => {
+            Ok(Row { result, slice: number, host: slice.found.host(at) })
+        }
+        Some(_) => Err(other_than_planned(slice)),
+        None => {
+            let skipped = Status::Skipped { reason: NOT_MEASURED.to_owned() };
+            let result = collect::unfinished(planned.clone(), skipped);
+            Ok(Row { result, slice: number, host: "" })
+        }
     }
 }
 
 /// The series of the other revision that is `at` in the journal of `slice`.
 fn of_base(slice: &StoredSlice, at: usize) -> Result<String> {
-    let base = slice.manifest.base.as_ref();
-    let id = base.and_then(|base| base.measured.get(at - slice.manifest.own.len()).cloned());
+    let at = at.checked_sub(slice.manifest.own.len());
+    let base = slice.manifest.base.as_ref().zip(at);
+    let id = base.and_then(|(base, at)| base.measured.get(at).cloned());
     id.ok_or_else(|| other_than_planned(slice))
 }
 
@@ -117,20 +169,6 @@ fn other_than_planned(slice: &StoredSlice) -> Failure {
         ExitCode::Configuration,
         format!("{folder}: journal.jsonl has results of what manifest.json does not have"),
     )
-}
-
-/// Gives what `slice` was to measure and did not its reason.
-fn skip(slice: &StoredSlice, heads: &mut Gathered<'_>) {
-    for own in &slice.manifest.own {
-        let Some((_, rows)) = heads.get_mut(&own.position) else { continue };
-        for (&position, configuration) in own.positions.iter().zip(&own.configurations) {
-            rows.entry(position).or_insert_with(|| {
-                let reason = NOT_MEASURED.to_owned();
-                let row = collect::unfinished(configuration.clone(), Status::Skipped { reason });
-                (row, slice.manifest.slice, "")
-            });
-        }
-    }
 }
 
 /// The devices of all rows, if there are several.

@@ -5,11 +5,13 @@
 
 use std::collections::HashSet;
 
-use gpuprof_analysis::view::columns;
 use gpuprof_model::language::Language;
 use gpuprof_model::protocol::SeriesDescription;
-use gpuprof_model::run::{ConfigurationResult, SectionColumns, SeriesResult};
-use gpuprof_model::{Axis, Space};
+use gpuprof_model::run::{ConfigurationResult, SectionColumns, SeriesResult, Status};
+use gpuprof_model::{Axis, Configuration, Space};
+
+use crate::metrics::collect;
+use crate::view::columns;
 
 /// The series that `described` says, with the metrics `asked` for, its `sections` and its rows.
 pub fn assemble(
@@ -24,15 +26,41 @@ pub fn assemble(
         false => columns::choose(asked, &configurations),
     };
     SeriesResult {
+        axes: swept_axes(&described.space, &configurations),
+        columns,
+        sections: sections.to_vec(),
+        configurations,
+        ..without_rows(described)
+    }
+}
+
+/// The series that `described` says, of which nothing is known but its `configurations`: they are
+/// not measured for this `reason`.
+pub fn unmeasured(
+    described: &SeriesDescription,
+    configurations: Vec<Configuration>,
+    reason: &str,
+) -> SeriesResult {
+    let skipped = |configuration| {
+        collect::unfinished(configuration, Status::Skipped { reason: reason.to_owned() })
+    };
+    SeriesResult {
+        configurations: configurations.into_iter().map(skipped).collect(),
+        ..without_rows(described)
+    }
+}
+
+fn without_rows(described: &SeriesDescription) -> SeriesResult {
+    SeriesResult {
         id: described.id.clone(),
         file: described.file.clone(),
         line: described.line,
         language: Language::from_description(described),
-        axes: swept_axes(&described.space, &configurations),
+        axes: described.space.axes.clone(),
         dependent_axes: described.space.dependent().map(str::to_owned).collect(),
-        columns,
-        sections: sections.to_vec(),
-        configurations,
+        columns: Vec::new(),
+        sections: Vec::new(),
+        configurations: Vec::new(),
         thresholds: described.thresholds.clone(),
         judgements: Vec::new(),
         not_applicable: Vec::new(),

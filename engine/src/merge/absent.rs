@@ -3,8 +3,8 @@
 //! Input: the slices of a plan, each once. Output: the missing slices, and the partially measured
 //! ones with their series.
 
-use gpuprof_engine::store::manifest::Outline;
-use gpuprof_engine::store::slices::StoredSlice;
+use crate::store::manifest::Outline;
+use crate::store::slices::StoredSlice;
 use gpuprof_model::run::MissingSlices;
 
 /// How many series a line names.
@@ -12,7 +12,7 @@ const NAMED: usize = 5;
 
 /// The unmeasured part of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Absent {
+pub struct Absent {
     /// The slices that nothing is known of.
     pub(super) missing: Vec<u32>,
     /// Those that are not whole, with how much of them is measured, and is to be.
@@ -20,19 +20,18 @@ pub(super) struct Absent {
 }
 
 impl Absent {
-    /// What `slices` lack of their plan.
-    pub(super) fn find(slices: &[StoredSlice]) -> Self {
-        let Some(first) = slices.first() else { return Self::default() };
+    /// What `slices` lack of their `plan`.
+    pub(super) fn find(plan: &Outline, slices: &[StoredSlice]) -> Self {
         let there = |number: &u32| slices.iter().any(|slice| slice.manifest.slice == *number);
         let partial = slices.iter().filter(|slice| !slice.is_whole());
         Self {
-            missing: (1..=first.manifest.plan.slices).filter(|number| !there(number)).collect(),
+            missing: (1..=plan.slices).filter(|number| !there(number)).collect(),
             partial: partial.map(|s| (s.manifest.slice, s.measured(), s.planned())).collect(),
         }
     }
 
     /// Whether everything is measured.
-    pub(super) fn is_none(&self) -> bool {
+    pub fn is_none(&self) -> bool {
         self.missing.is_empty() && self.partial.is_empty()
     }
 
@@ -44,7 +43,7 @@ impl Absent {
     }
 
     /// The numbers of the slices to submit again, such as `3,7`.
-    pub(super) fn again(&self) -> String {
+    pub fn again(&self) -> String {
         list(&self.numbers())
     }
 
@@ -58,7 +57,7 @@ impl Absent {
     /// Why the merged run is not kept as the baseline `name`; none if everything is measured. A
     /// later run is not compared with anything that the baseline lacks, so `--partial`, which
     /// concerns this run only, does not keep it either.
-    pub(super) fn no_baseline(&self, name: &str) -> Option<String> {
+    pub fn no_baseline(&self, name: &str) -> Option<String> {
         let again = self.again();
         (!self.is_none()).then(|| {
             format!(

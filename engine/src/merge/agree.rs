@@ -9,8 +9,8 @@ use std::fmt::Display;
 use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
 
-use gpuprof_engine::store::journal::RunIdentity;
-use gpuprof_engine::store::slices::StoredSlice;
+use crate::store::journal::RunIdentity;
+use crate::store::slices::StoredSlice;
 use gpuprof_system::error::{Failure, Result};
 
 /// Refuses `slices` of different plans, or with different conditions.

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use gpuprof_model::run::{MOST_SPANS, Span, Spent};
 
-use gpuprof_engine::execute::Stretch;
+use crate::execute::Stretch;
 
 /// The spans of a run, so far.
 #[derive(Debug)]
-pub(super) struct Stopwatch {
+pub struct Stopwatch {
     begun: Instant,
     spans: Vec<Span>,
     /// The number of each process in the run, by its device and its number there.
@@ -21,12 +21,12 @@ pub(super) struct Stopwatch {
 
 impl Stopwatch {
     /// From now on.
-    pub(super) fn start() -> Self {
+    pub fn start() -> Self {
         Self { begun: Instant::now(), spans: Vec::new(), processes: HashMap::new() }
     }
 
     /// The result of `work`; records its time.
-    pub(super) fn times<T>(&mut self, spent: Spent, what: &str, work: impl FnOnce() -> T) -> T {
+    pub fn times<T>(&mut self, spent: Spent, what: &str, work: impl FnOnce() -> T) -> T {
         let begin = Instant::now();
         let done = work();
         self.add(spent, what.to_owned(), (0, 0), (begin, Instant::now()));
@@ -34,12 +34,12 @@ impl Stopwatch {
     }
 
     /// The result of `take`; records the wait for the devices.
-    pub(super) fn locks<T>(&mut self, take: impl FnOnce() -> T) -> T {
+    pub fn locks<T>(&mut self, take: impl FnOnce() -> T) -> T {
         self.times(Spent::Lock, "waits for the devices", take)
     }
 
     /// The activity of a device's processes.
-    pub(super) fn hear(&mut self, device: usize, stretches: Vec<Stretch>) {
+    pub fn hear(&mut self, device: usize, stretches: Vec<Stretch>) {
         for Stretch { spent, what, process, begin, end, .. } in stretches {
             let next = u32::try_from(self.processes.len() + 1).unwrap_or(u32::MAX);
             let process = *self.processes.entry((device, process)).or_insert(next);
@@ -48,7 +48,7 @@ impl Stopwatch {
     }
 
     /// All spans.
-    pub(super) fn spans(self) -> Vec<Span> {
+    pub fn spans(self) -> Vec<Span> {
         self.spans
     }
 

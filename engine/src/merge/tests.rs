@@ -4,34 +4,38 @@ use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
 use gpuprof_analysis::fixture::{self, block, gpu_pass, h200};
+use gpuprof_analysis::gate::applied_thresholds::ConfiguredThreshold;
 use gpuprof_analysis::gate::applied_thresholds::{Counterpart, plan};
+use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::conclusion::{self, MeasurementContext};
 use gpuprof_analysis::gate::outcome::{Gate, RunOutcome};
-use gpuprof_analysis::gate::run::{ConfiguredThreshold, judge};
+use gpuprof_analysis::gate::run::judge;
+use gpuprof_analysis::series;
+use gpuprof_analysis::stats::repeats::Repeats;
 use gpuprof_model::machine::{Backend, CacheControl, ClockControl};
 use gpuprof_model::measurement::{DeviceRecord, Timer};
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::protocol::SeriesDescription;
-use gpuprof_model::run::{ConfigurationResult, Provenance, SCHEMA_VERSION};
+use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SCHEMA_VERSION};
 use gpuprof_model::series::SeriesId;
 use gpuprof_model::verdict::Layer;
 use gpuprof_model::words::Word;
-use gpuprof_model::{Axis, Space, Threshold};
+use gpuprof_model::{Axis, ExitCode, Space, Threshold};
+use gpuprof_report::{Format, FormatSettings};
 use proptest::prelude::*;
 
 use super::*;
-use crate::commands::series_result;
-use crate::options::{Method, PartitionBy, Prefer, Repeats};
-use gpuprof_engine::schedule::partition::{Part, Slices};
-use gpuprof_engine::store::journal::{Rows, RunIdentity, Start};
-use gpuprof_engine::store::manifest::{Manifest, OutlineSeries, OwnThreshold, ranges};
-use gpuprof_engine::store::verdict_document;
+use crate::schedule::partition::{self, Method, Part, PartitionBy};
+use crate::store::journal::{Rows, RunIdentity, Start};
+use crate::store::manifest::{Manifest, OutlineSeries, OwnSeries, OwnThreshold, ranges};
+use crate::store::verdict_document;
 
 const THRESHOLDS: [&str; 3] =
     ["best duration <= 1 us", "every duration <= baseline + 5%", "every registers <= 8"];
 
 /// A series with rows that one GPU measured, of which every fourth is slow.
-fn series(kernel: &str, rows: u64, at: u64) -> (SeriesDescription, Vec<ConfigurationResult>) {
+fn measured(kernel: &str, rows: u64, at: u64) -> (SeriesDescription, Vec<ConfigurationResult>) {
     let blocks: Vec<String> = (1..=rows).map(|n| (32 * n).to_string()).collect();
     let axes = match rows {
         0 => Vec::new(),
@@ -66,15 +70,15 @@ fn series(kernel: &str, rows: u64, at: u64) -> (SeriesDescription, Vec<Configura
 }
 
 fn whole() -> Vec<(SeriesDescription, Vec<ConfigurationResult>)> {
-    vec![series("a", 4, 0), series("b", 1, 3), series("c", 6, 5), series("d", 0, 0)]
+    vec![measured("a", 4, 0), measured("b", 1, 3), measured("c", 6, 5), measured("d", 0, 0)]
 }
 
 /// A stored baseline, a little faster.
 fn baseline() -> Run {
     let all = whole().into_iter().zip(0..).map(|((description, _), _)| {
         let rows = description.space.axes.first().map_or(0, |axis| axis.values.len() as u64);
-        let (_, rows) = series(&description.id.kernel, rows, 0);
-        series_result::assemble(&description, &description.metrics, &[], rows)
+        let (_, rows) = measured(&description.id.kernel, rows, 0);
+        series::assemble(&description, &description.metrics, &[], rows)
     });
     let provenance = Provenance { device: Some(h200()), ..of_start() };
     Run { provenance, ..fixture::run("before", all.collect()) }
@@ -102,7 +106,7 @@ fn against() -> Against {
 fn written() -> Vec<ConfiguredThreshold> {
     THRESHOLDS
         .iter()
-        .map(|text| (Threshold::parse(text).unwrap(), Layer::Attribute, None))
+        .map(|text| ConfiguredThreshold::new(Threshold::parse(text).unwrap(), Layer::Attribute))
         .collect()
 }
 
@@ -120,13 +124,13 @@ fn undivided() -> Run {
     let (all, written, against) = (whole(), written(), against());
     let limits = |(description, rows): &(SeriesDescription, Vec<ConfigurationResult>)| {
         let counterpart = Counterpart::find(&description.id, Some(&against));
-        (rows.len(), plan(written.iter().map(|w| &w.0), Some(&h200()), counterpart))
+        (rows.len(), plan(written.iter().map(|own| &own.threshold), Some(&h200()), counterpart))
     };
     let limits: Vec<_> = all.iter().map(limits).collect();
     let counts = limits.iter().map(|(count, own)| (*count, own));
     let budget = Budget::planned(&catalogue, counts);
     for (description, rows) in all {
-        let mut series = series_result::assemble(&description, &description.metrics, &[], rows);
+        let mut series = series::assemble(&description, &description.metrics, &[], rows);
         judge(&catalogue, &mut series, &written, &run, Some(&against), &budget);
         run.series.push(series);
     }
@@ -174,7 +178,12 @@ fn divided(method: Method, by: PartitionBy, count: u32) -> Vec<StoredSlice> {
         keys: rows.iter().map(|row| row.configuration.to_string()).collect(),
         each: 1,
     };
-    let slices = Slices::new(&all.iter().map(part).collect::<Vec<_>>(), method, by, count as usize);
+    let slices = partition::Slices::new(
+        &all.iter().map(part).collect::<Vec<_>>(),
+        method,
+        by,
+        count as usize,
+    );
     let outlined = |(at, (description, rows)): (usize, &(SeriesDescription, Vec<_>))| {
         let of: Vec<u32> = slices.of_series(at).iter().map(|&s| s as u32 + 1).collect();
         OutlineSeries {
@@ -194,7 +203,7 @@ fn divided(method: Method, by: PartitionBy, count: u32) -> Vec<StoredSlice> {
         settings: [("cache-control".to_owned(), "all".to_owned())].into(),
         harnesses: [("p::t".to_owned(), "0123456789abcdef".to_owned())].into(),
         base: None,
-        scope: OutlineScope { whole: true, ..OutlineScope::default() },
+        scope: Scope { whole: true, ..Scope::default() },
         series: all.iter().enumerate().map(outlined).collect(),
     };
     (1..=count).map(|slice| stored(&plan, slice, &slices, &all)).collect()
@@ -207,7 +216,7 @@ fn threshold(text: &str) -> OwnThreshold {
 fn stored(
     plan: &Outline,
     slice: u32,
-    slices: &Slices,
+    slices: &partition::Slices,
     all: &[(SeriesDescription, Vec<ConfigurationResult>)],
 ) -> StoredSlice {
     let mut own = Vec::new();
@@ -263,15 +272,9 @@ fn stored(
 }
 
 /// The slices merged as the command does it.
-fn merged(mut slices: Vec<StoredSlice>) -> Run {
-    agree::check(&slices).unwrap();
-    agree::journals(&slices).unwrap();
-    slices = chosen::chosen(slices, Prefer::First).0;
-    agree::disjoint(&slices).unwrap();
-    let union = union::join("id", &mut slices).unwrap();
-    let plan = slices[0].manifest.plan.clone();
-    let catalogue = Catalogue::built_in();
-    judged::run(union, (&plan, &each(&slices)), &catalogue, Some(&against())).unwrap()
+fn merged(slices: Vec<StoredSlice>) -> Run {
+    let union = Slices::choose(slices, Prefer::First).unwrap().join("id", false).unwrap();
+    union.judge(&Catalogue::built_in(), Some(&against())).unwrap()
 }
 
 /// The output of a run for people and programs.
@@ -485,6 +488,10 @@ fn the_whole_one_counts_then_the_first_and_the_order_of_folders_does_not_matter(
     assert_eq!((one.len(), told.len()), (1, 0));
 }
 
+fn find_absent(slices: &[StoredSlice]) -> Absent {
+    Absent::find(&slices[0].manifest.plan, slices)
+}
+
 #[test]
 fn what_is_missing_is_named_with_its_series() {
     let mut slices = divided(Method::Slice, PartitionBy::Series, 4);
@@ -492,7 +499,7 @@ fn what_is_missing_is_named_with_its_series() {
     slices[2].found.rows.pop_first();
     slices[2].found.whole = None;
     slices.remove(1);
-    let absent = Absent::find(&slices);
+    let absent = find_absent(&slices);
     assert_eq!((&*absent.missing, absent.partial.len()), (&[2][..], 1));
     assert_eq!(absent.again(), "2,3");
     let lines = absent.lines(&plan).join("\n");
@@ -506,8 +513,8 @@ fn what_is_missing_is_named_with_its_series() {
         "{why}"
     );
     assert_eq!(
-        Absent::find(&divided(Method::Slice, PartitionBy::Series, 4)).no_baseline("main"),
+        find_absent(&divided(Method::Slice, PartitionBy::Series, 4)).no_baseline("main"),
         None
     );
-    assert!(Absent::find(&divided(Method::Hash, PartitionBy::Series, 5)).is_none());
+    assert!(find_absent(&divided(Method::Hash, PartitionBy::Series, 5)).is_none());
 }

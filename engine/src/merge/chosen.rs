@@ -5,8 +5,17 @@
 //! complete first counts, whatever its results: if the better one counted, results could be
 //! improved by repeating.
 
-use crate::options::Prefer;
-use gpuprof_engine::store::slices::StoredSlice;
+use crate::store::slices::StoredSlice;
+
+gpuprof_model::words! {
+    /// Which of several measurements of one slice counts.
+    pub enum Prefer = First {
+        /// The one that was whole first, whatever it found
+        First = "first",
+        /// The newest whole one
+        Newest = "newest",
+    }
+}
 
 /// Each slice of `slices` once, as `prefer` says, in the order of their numbers; and what was left
 /// out, in words.

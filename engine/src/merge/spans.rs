@@ -10,7 +10,7 @@ use gpuprof_model::measurement::DeviceName;
 use gpuprof_model::run::{MOST_SPANS, Provenance, SeriesCost, Span, Spent};
 use jiff::Timestamp;
 
-use gpuprof_engine::store::slices::{StoredSlice, Timed};
+use crate::store::slices::{StoredSlice, Timed};
 use gpuprof_system::error::Result;
 
 /// Gives `provenance` the spans of `slices`, at most [`MOST_SPANS`], the first ones, the costs of

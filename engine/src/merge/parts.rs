@@ -7,10 +7,16 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::run::{ConfigurationResult, SlicePart, SliceRecord};
 
-use gpuprof_engine::store::manifest::OwnSeries;
+use crate::store::manifest::OwnSeries;
 
-/// A row, the number of its slice, and the machine that measured it: none of what was not.
-pub(super) type Row<'s> = (ConfigurationResult, u32, &'s str);
+/// A row of a slice.
+pub(super) struct Row<'s> {
+    pub(super) result: ConfigurationResult,
+    /// The number of the slice.
+    pub(super) slice: u32,
+    /// The machine that measured it; empty if it is not measured.
+    pub(super) host: &'s str,
+}
 
 /// A series, and the rows that slices have of it by their positions.
 pub(super) type Gathered<'s> = BTreeMap<usize, (&'s OwnSeries, BTreeMap<usize, Row<'s>>)>;
@@ -19,7 +25,7 @@ pub(super) type Gathered<'s> = BTreeMap<usize, (&'s OwnSeries, BTreeMap<usize, R
 pub(super) fn add(records: &mut [SliceRecord], heads: &Gathered<'_>) {
     for (own, rows) in heads.values() {
         let mut parts: BTreeMap<(u32, &str), Vec<(u32, u32)>> = BTreeMap::new();
-        for (index, (_, slice, host)) in (0_u32..).zip(rows.values()) {
+        for (index, Row { slice, host, .. }) in (0_u32..).zip(rows.values()) {
             let ranges = parts.entry((*slice, host)).or_default();
             match ranges.last_mut() {
                 Some((_, last)) if last.checked_add(1) == Some(index) => *last = index,

@@ -8,21 +8,21 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::run::SeriesCost;
 
-use super::inputs::Checked;
-use gpuprof_engine::execute::Stretch;
-use gpuprof_engine::passes::At;
-use gpuprof_engine::schedule::Pairs;
+use super::At;
+use crate::execute::Stretch;
+use crate::plan::Checked;
+use crate::schedule::Pairs;
 
 /// Of each configuration how long its passes took so far, in microseconds, and whether the first
 /// one is among them.
 #[derive(Debug, Default)]
-pub(super) struct Costs {
+pub struct Costs {
     of: BTreeMap<At, (u64, bool)>,
 }
 
 impl Costs {
     /// The activity of a device's processes; only their passes cost.
-    pub(super) fn hear(&mut self, stretches: &[Stretch]) {
+    pub fn hear(&mut self, stretches: &[Stretch]) {
         for stretch in stretches {
             let Some(pass) = &stretch.pass else { continue };
             let took = stretch.end.saturating_duration_since(stretch.begin).as_micros();
@@ -37,7 +37,7 @@ impl Costs {
 
     /// The cost of the series `checked`; `pairs` joins those of the other revision with this one's:
     /// both are measured on the same machine.
-    pub(super) fn of_series(self, checked: &[Checked], pairs: &Pairs) -> Vec<SeriesCost> {
+    pub fn of_series(self, checked: &[Checked], pairs: &Pairs) -> Vec<SeriesCost> {
         let mut all: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
         for ((series, _), (took, from_the_first)) in self.of {
             if !from_the_first {

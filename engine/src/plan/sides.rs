@@ -7,18 +7,17 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use gpuprof_model::language::Language;
 use gpuprof_model::protocol::SeriesDescription;
-use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
+use gpuprof_model::run::SeriesResult;
 use gpuprof_model::series::{Listed, known_as};
 use gpuprof_model::{Configuration, ExitCode};
 
-use super::inputs::Checked;
-use gpuprof_analysis::metrics::collect;
+use gpuprof_analysis::series::unmeasured;
 use gpuprof_build::host::Harness;
-use gpuprof_engine::plan::{self, PlannedSeries, Selection, Side};
-use gpuprof_engine::schedule::Pairs;
 use gpuprof_system::error::{Failure, Result};
+
+use super::{Checked, PlannedSeries, Selection, Side, of_base, selected_of_base};
+use crate::schedule::Pairs;
 
 /// Why a configuration of the other revision was not measured.
 const GONE: &str = "this revision does not have it";
@@ -28,22 +27,22 @@ const NAMED: usize = 5;
 
 /// The series of a run: those of this revision and, behind them, those of the other one.
 #[derive(Debug)]
-pub(super) struct Both {
+pub struct Both {
     /// The harnesses in the same order, as planned series count them.
-    pub(super) harnesses: Vec<Harness>,
+    pub harnesses: Vec<Harness>,
     /// The series.
-    pub(super) checked: Vec<Checked>,
+    pub checked: Vec<Checked>,
     /// How many of them are of this revision.
     heads: usize,
     /// Which configurations are measured side by side.
-    pub(super) pairs: Pairs,
+    pub pairs: Pairs,
     /// Every series that the other revision has, with the configurations that are not measured.
-    pub(super) known: Vec<SeriesResult>,
+    pub known: Vec<SeriesResult>,
 }
 
 impl Both {
     /// Those of this revision alone.
-    pub(super) fn alone(harnesses: Vec<Harness>, heads: Vec<Checked>) -> Self {
+    pub fn alone(harnesses: Vec<Harness>, heads: Vec<Checked>) -> Self {
         let pairs = Pairs::default();
         Self { harnesses, heads: heads.len(), checked: heads, pairs, known: Vec::new() }
     }
@@ -54,7 +53,7 @@ impl Both {
     ///
     /// # Errors
     /// They have no configuration in common (exit code 4), and this is not a slice.
-    pub(super) fn join(
+    pub fn join(
         (harnesses, heads): (Vec<Harness>, Vec<Checked>),
         (theirs, described): (&[Harness], BTreeMap<usize, Vec<SeriesDescription>>),
         selection: &Selection,
@@ -71,24 +70,24 @@ impl Both {
     }
 
     /// The series of this revision.
-    pub(super) fn heads(&self) -> &[Checked] {
+    pub fn heads(&self) -> &[Checked] {
         &self.checked[..self.heads]
     }
 
     /// Those of the other one.
-    pub(super) fn bases(&self) -> &[Checked] {
+    pub fn bases(&self) -> &[Checked] {
         &self.checked[self.heads..]
     }
 
     /// How many configurations each series of the other one has.
-    pub(super) fn counts(&self) -> Vec<usize> {
+    pub fn counts(&self) -> Vec<usize> {
         self.bases().iter().map(Checked::count).collect()
     }
 }
 
 /// Gives the series `described` by the other revision's harnesses the ids that they have among
 /// `known`, those of this revision, and drops repeated ones.
-pub(super) fn name_as(
+pub fn name_as(
     described: &mut BTreeMap<usize, Vec<SeriesDescription>>,
     known: &[SeriesDescription],
     some_benches: bool,
@@ -105,7 +104,7 @@ pub(super) fn name_as(
 }
 
 /// The configurations of a whole plan by series.
-type Whole = HashMap<String, HashSet<Configuration>>;
+pub type Whole = HashMap<String, HashSet<Configuration>>;
 
 /// What is measured of the other revision.
 #[derive(Debug, Default)]
@@ -124,14 +123,14 @@ fn join(
     let mut joined = Joined::default();
     let flat = described.into_iter().flat_map(|(at, all)| all.into_iter().map(move |s| (at, s)));
     for (harness, series) in flat {
-        let series = plan::of_base(series, selection);
+        let series = of_base(series, selection);
         let head = heads.iter().position(|head| head.planned.series.id == series.id);
-        let mut all = plan::selected_of_base(&series, selection);
+        let mut all = selected_of_base(&series, selection);
         if let Some(planned) = whole.and_then(|whole| whole.get(&series.id.to_string())) {
             all.retain(|point| !planned.contains(point));
         }
         let Some(head) = head else {
-            joined.known.push(unmeasured(&series, all));
+            joined.known.push(unmeasured(&series, all, GONE));
             continue;
         };
         let ours = &heads[head].planned.configurations;
@@ -139,7 +138,7 @@ fn join(
         let positions: Vec<usize> = (0..ours.len()).filter(|&at| holds(&ours[at])).collect();
         let here: HashSet<&Configuration> = ours.iter().collect();
         let gone = all.into_iter().filter(|point| !here.contains(point));
-        joined.known.push(unmeasured(&series, gone.collect()));
+        joined.known.push(unmeasured(&series, gone.collect(), GONE));
         if positions.is_empty() {
             continue;
         }
@@ -177,26 +176,4 @@ fn none_in_common(heads: &[Checked], known: &[SeriesResult]) -> Failure {
              revision is measured alone"
         ),
     )
-}
-
-/// A series of which nothing is known but its name and `configurations`, which are not measured.
-fn unmeasured(series: &SeriesDescription, configurations: Vec<Configuration>) -> SeriesResult {
-    let skipped = |configuration| -> ConfigurationResult {
-        collect::unfinished(configuration, Status::Skipped { reason: GONE.to_owned() })
-    };
-    SeriesResult {
-        id: series.id.clone(),
-        file: series.file.clone(),
-        line: series.line,
-        language: Language::from_description(series),
-        axes: series.space.axes.clone(),
-        dependent_axes: series.space.dependent().map(str::to_owned).collect(),
-        columns: Vec::new(),
-        sections: Vec::new(),
-        configurations: configurations.into_iter().map(skipped).collect(),
-        thresholds: series.thresholds.clone(),
-        judgements: Vec::new(),
-        not_applicable: Vec::new(),
-        changes: Vec::new(),
-    }
 }
