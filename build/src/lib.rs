@@ -13,6 +13,7 @@ pub mod cuda_cpp;
 mod cuda_versions;
 mod custom_main;
 pub mod declared;
+pub mod disassembly;
 mod fresh;
 pub mod host;
 pub mod kernels;

@@ -1,7 +1,8 @@
 use std::process::Command;
 
 use super::*;
-use crate::revision::{MERGE_BASE, commit};
+use crate::revision::MERGE_BASE;
+use crate::revision::resolve::commit;
 
 /// A repository with two commits, of which `main` is the second.
 struct User {

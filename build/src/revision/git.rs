@@ -87,3 +87,32 @@ pub fn ask(folder: &Utf8Path, arguments: &[&str]) -> Result<String, String> {
     let text = String::from_utf8(output.stdout).map_err(|_| "its answer is not text".to_owned())?;
     Ok(text.trim_end_matches('\n').to_owned())
 }
+
+/// Files that a build may read: if an untracked one exists, the revision does not contain all of
+/// the source.
+const SOURCES: [&str; 11] = [
+    "*.rs",
+    "*.cu",
+    "*.cuh",
+    "*.h",
+    "*.hpp",
+    "*.ptx",
+    "*.cubin",
+    "*.fatbin",
+    "*Cargo.toml",
+    ".cargo/*",
+    ":(exclude)target",
+];
+
+/// The revision of the source in `root`, with `-dirty` if it has changes, or sources that git does
+/// not track.
+pub fn describe(root: &Utf8Path) -> Option<String> {
+    let described =
+        ask(root, &["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]).ok()?;
+    if described.ends_with("-dirty") {
+        return Some(described);
+    }
+    let listed = [&["ls-files", "--others", "--exclude-standard", "--"], &SOURCES[..]].concat();
+    let untracked = ask(root, &listed).ok()?;
+    Some(if untracked.is_empty() { described } else { format!("{described}-dirty") })
+}

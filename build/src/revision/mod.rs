@@ -6,11 +6,13 @@
 //! it is removed with it.
 
 mod checkout;
-pub mod git;
+mod git;
 mod neighbours;
 mod resolve;
 mod submodules;
+mod tree;
 
 pub use checkout::Checkout;
-pub use git::Repository;
-pub use resolve::{Commit, MERGE_BASE, commit};
+pub use git::{Repository, describe};
+pub use resolve::{Commit, MERGE_BASE, Meaning};
+pub use tree::{Head, Tree};

@@ -1,5 +1,6 @@
-//! Which commit a revision's name means.
+//! What a revision's name means: a commit, a folder or an archive.
 
+use camino::Utf8Path;
 use gpuprof_model::suggest::did_you_mean;
 
 use super::Repository;
@@ -15,6 +16,40 @@ pub struct Commit {
     pub hash: String,
     /// Its name: the user's word, with its resolution.
     pub name: String,
+}
+
+/// The meaning of the word of `--base`.
+#[derive(Debug)]
+pub enum Meaning {
+    /// A commit of a repository.
+    Commit(Commit, Repository),
+    /// A folder, and the repository of this revision, if it is in one.
+    Folder(Option<Repository>),
+    /// An archive.
+    Archive,
+}
+
+impl Meaning {
+    /// Resolves `name` in `folder` of the workspace: a git revision, unless it is written as a
+    /// path, else a file or a folder.
+    ///
+    /// # Errors
+    /// It means nothing (exit code 2).
+    pub fn resolve(name: &str, folder: &Utf8Path) -> Result<Self> {
+        let path = Utf8Path::new(name);
+        let repository = Repository::find(folder);
+        let known = match &repository {
+            Ok(repository) if !name.starts_with(['.', '/']) => commit(repository, name),
+            Ok(_) => Err(Failure::usage(format!("no folder or file {name}"))),
+            Err(failure) => Err(failure.clone()),
+        };
+        match (known, repository) {
+            (Ok(commit), Ok(repository)) => Ok(Self::Commit(commit, repository)),
+            _ if path.is_file() => Ok(Self::Archive),
+            (_, repository) if path.is_dir() => Ok(Self::Folder(repository.ok())),
+            (Err(failure), _) | (_, Err(failure)) => Err(failure),
+        }
+    }
 }
 
 /// The commit that `text` means in `repository`.

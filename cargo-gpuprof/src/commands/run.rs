@@ -7,7 +7,6 @@
 pub(super) mod against;
 mod base;
 mod beforehand;
-mod by_line;
 mod collector;
 mod conclude;
 mod conflicts;
@@ -15,7 +14,6 @@ mod costly;
 mod counters;
 mod decided;
 mod devices;
-mod disassembly;
 mod dry_run;
 mod exports;
 mod inputs;

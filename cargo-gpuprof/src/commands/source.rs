@@ -18,7 +18,7 @@ use gpuprof_build::archive::{self, Unpacked};
 use gpuprof_build::declared::{self, Needed, Tools};
 use gpuprof_build::host::{self, Harness, HostBuild};
 use gpuprof_build::kernels::KernelBuild;
-use gpuprof_build::revision::git;
+use gpuprof_build::revision;
 use gpuprof_build::toolchain::{self, Candidates};
 use gpuprof_catalogue::chips::is_installed;
 use gpuprof_catalogue::rules;
@@ -414,35 +414,8 @@ impl Source {
     /// not track.
     pub fn git_revision(&self) -> Option<String> {
         match &self.origin {
-            Origin::Workspace { metadata, .. } => git_revision(&metadata.workspace_root),
+            Origin::Workspace { metadata, .. } => revision::describe(&metadata.workspace_root),
             Origin::Archive(unpacked) => unpacked.manifest.git_revision.clone(),
         }
     }
-}
-
-/// Files that a build may read: if an untracked one exists, the revision does not contain all of
-/// the source.
-const SOURCES: [&str; 11] = [
-    "*.rs",
-    "*.cu",
-    "*.cuh",
-    "*.h",
-    "*.hpp",
-    "*.ptx",
-    "*.cubin",
-    "*.fatbin",
-    "*Cargo.toml",
-    ".cargo/*",
-    ":(exclude)target",
-];
-
-fn git_revision(root: &Utf8Path) -> Option<String> {
-    let described =
-        git::ask(root, &["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]).ok()?;
-    if described.ends_with("-dirty") {
-        return Some(described);
-    }
-    let listed = [&["ls-files", "--others", "--exclude-standard", "--"], &SOURCES[..]].concat();
-    let untracked = git::ask(root, &listed).ok()?;
-    Some(if untracked.is_empty() { described } else { format!("{described}-dirty") })
 }

@@ -5,6 +5,7 @@
 
 mod activity;
 mod ahead;
+mod alone;
 mod execution;
 mod harness_line;
 mod linked;
@@ -19,6 +20,7 @@ mod timeout_clock;
 
 pub use activity::Stretch;
 pub use ahead::Ahead;
+pub use alone::Subject;
 pub use execution::{Execution, Modules, SideModules};
 pub use linked::stand_in;
 pub use needed_files::NeededFiles;

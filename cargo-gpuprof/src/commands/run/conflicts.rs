@@ -6,14 +6,14 @@
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use gpuprof_engine::execute::Execution;
+use gpuprof_engine::execute::{Execution, Subject};
 use gpuprof_engine::passes::{At, PassResults};
 use gpuprof_model::measurement::HardwareValue;
 use gpuprof_model::metric::Origin;
 use gpuprof_model::protocol::SourceCollector;
 use gpuprof_system::interrupt::Interrupt;
 
-use super::collector::{Subject, library};
+use super::collector::library;
 use super::decided::Prepared;
 use crate::options::ReplayMode;
 
@@ -47,17 +47,18 @@ impl<'a> Conflicts<'a> {
             return;
         }
         let planned = &checked.planned;
-        let subject = || Subject {
+        let subject = Subject {
             execution: &self.executions[plan.assignment.device(at)],
             harness: &plan.both.harnesses[planned.harness],
-            cupti: self.cupti.get_or_init(|| library(self.prepared)),
             planned,
             at: at.1,
         };
         let counted = match plan.inputs.settings.replay_mode.value {
             ReplayMode::None => Err("--replay-mode none collects no counters".to_owned()),
             ReplayMode::Application | ReplayMode::Range | ReplayMode::Kernel => {
-                subject().collect(SourceCollector::Conflicts).map(|result| result.hardware)
+                let cupti = self.cupti.get_or_init(|| library(self.prepared));
+                let counted = subject.collect(SourceCollector::Conflicts, cupti);
+                counted.map(|result| result.hardware)
             }
         };
         let counted = counted.unwrap_or_else(|reason| {

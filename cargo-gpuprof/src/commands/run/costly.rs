@@ -10,11 +10,9 @@ use std::time::{Duration, Instant};
 
 use gpuprof_analysis::gate::judge::costly_line;
 use gpuprof_engine::emulator::emulator_folder;
-use gpuprof_engine::execute::{Ended, outcomes};
-use gpuprof_engine::schedule::{Job, Pass};
+use gpuprof_engine::execute::Subject;
 use gpuprof_model::code::{AccessCost, CostlyLine};
-use gpuprof_model::measurement::{PassOutcome, PassResult};
-use gpuprof_model::protocol::RequestBody;
+use gpuprof_model::measurement::PassResult;
 use gpuprof_model::run::{ConfigurationResult, Run};
 use gpuprof_model::verdict::{Judgement, Verdict};
 use gpuprof_system::interrupt::Interrupt;
@@ -82,14 +80,5 @@ fn emulated(
     let folder = emulator_folder(&prepared.plan.inputs.source.target_directory).ok()?;
     let execution = prepared.emulated_execution(&folder, left, interrupt);
     let harness = prepared.plan.both.harnesses.get(planned.harness)?;
-    let job = Job::new(0, Pass::Timed { repeat: 0 }, vec![at]);
-    let body = RequestBody::Measure(execution.request(&job, planned));
-    let Ok(Ended::Replied(bytes)) = execution.process.ask(harness, body) else { return None };
-    match outcomes(&bytes, harness).into_iter().next()? {
-        PassOutcome::Finished(result) => Some(*result),
-        PassOutcome::Failed { .. }
-        | PassOutcome::Invalid { .. }
-        | PassOutcome::Denied(_)
-        | PassOutcome::Lost => None,
-    }
+    Subject { execution: &execution, harness, planned, at }.ask(|_| {}).ok()
 }

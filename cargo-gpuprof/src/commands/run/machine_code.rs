@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use gpuprof_build::disassembly::Cubins;
 use gpuprof_engine::execute::Execution;
 use gpuprof_engine::passes::{At, PassResults};
 use gpuprof_model::code::{Listing, costly_lines};
 use gpuprof_model::measurement::MachineModule;
 
 use super::decided::Plan;
-use super::disassembly::Cubins;
 
 /// The modules of a run on the emulated driver.
 pub(super) struct MachineCode<'a> {
@@ -40,7 +40,7 @@ impl<'a> MachineCode<'a> {
         let needed = execution.machine_modules(&both.checked[at.0].planned, at.1);
         for code in first.code.iter_mut().filter(|_| !needed.is_empty()) {
             let own = needed.iter().find(|it| has_lines(&mut self.ptx, &it.ptx, &code.listing));
-            let cubins = self.cubins.get_or_insert_with(Cubins::new);
+            let cubins = self.cubins.get_or_insert_with(Cubins::from_environment);
             if let Some(MachineModule { cubin, .. }) = own {
                 code.listing = cubins.with_machine(cubin, &code.listing);
             }

@@ -8,7 +8,7 @@ use gpuprof_model::protocol::OverTimeRequest;
 use gpuprof_model::run::Status;
 use gpuprof_system::interrupt::Interrupt;
 
-use super::collector::each_finished;
+use super::collector::{each_finished, library};
 use super::decided::Prepared;
 use super::results::Collected;
 
@@ -33,10 +33,11 @@ pub(super) fn add(prepared: &Prepared, found: &mut Collected, interrupt: &Interr
         }
         return;
     }
+    let cupti = library(prepared);
     each_finished(prepared, found, interrupt, |subject, row| {
-        let asked = subject.ask(|request, cupti| {
-            let counters = counters.clone();
-            request.over_time = Some(OverTimeRequest { cupti, counters });
+        let asked = cupti.clone().and_then(|cupti| {
+            let request = OverTimeRequest { cupti, counters: counters.clone() };
+            subject.ask(|asked| asked.over_time = Some(request.clone()))
         });
         let sampled = asked.and_then(|result| {
             result.over_time.ok_or_else(|| "the process sampled nothing".to_owned())

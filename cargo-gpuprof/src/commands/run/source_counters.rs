@@ -9,19 +9,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gpuprof_build::disassembly::{Cubins, Known, by_line};
 use gpuprof_build::host::Harness;
 use gpuprof_engine::emulator::emulator_folder;
-use gpuprof_engine::execute::{Ended, listings};
+use gpuprof_engine::execute::{Ended, Subject, listings};
 use gpuprof_model::code::{Counter, Listing, costly_lines};
 use gpuprof_model::measurement::{MachineCounts, MachineFunction, MachineModule, SourceCollection};
 use gpuprof_model::protocol::{KernelCode, RequestBody, SourceCollector};
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_system::interrupt::Interrupt;
 
-use super::by_line::{Known, by_line};
-use super::collector::{Subject, each_finished};
+use super::collector::{each_finished, library};
 use super::decided::Prepared;
-use super::disassembly::Cubins;
 use super::results::Collected;
 
 /// The section that asks for them.
@@ -39,15 +38,23 @@ pub(super) fn add(prepared: &Prepared, found: &mut Collected, interrupt: &Interr
         return;
     }
     let mut known = KnownCode::new(prepared, interrupt);
-    each_finished(prepared, found, interrupt, |subject, row| count(subject, row, &mut known));
+    let cupti = library(prepared);
+    each_finished(prepared, found, interrupt, |subject, row| {
+        count(subject, &cupti, row, &mut known);
+    });
 }
 
 /// Adds the counts of `subject` to its `row`.
-fn count(subject: &Subject<'_>, row: &mut ConfigurationResult, known: &mut KnownCode<'_>) {
+fn count(
+    subject: &Subject<'_>,
+    cupti: &Result<PathBuf, String>,
+    row: &mut ConfigurationResult,
+    known: &mut KnownCode<'_>,
+) {
     let mut collection = SourceCollection::default();
     let mut one = |collector, what: &str| {
         let found = subject
-            .collect(collector)
+            .collect(collector, cupti)
             .and_then(|result| result.machine.ok_or_else(|| "the process found none".to_owned()));
         found.unwrap_or_else(|reason| {
             collection.missing.push(format!("{what}: {reason}"));
@@ -97,7 +104,7 @@ struct KnownCode<'a> {
 
 impl<'a> KnownCode<'a> {
     fn new(prepared: &'a Prepared, interrupt: &'a Interrupt) -> Self {
-        Self { prepared, interrupt, listings: BTreeMap::new(), cubins: Cubins::new() }
+        Self { prepared, interrupt, listings: BTreeMap::new(), cubins: Cubins::from_environment() }
     }
 
     /// Those of `functions`, of processes of this `harness`.

@@ -12,23 +12,23 @@ use gpuprof_model::code::{
 };
 use gpuprof_model::measurement::{MachineFunction, MachineInstruction};
 
-use super::disassembly::{Cubin, line_of};
+use super::{Cubin, line_of};
 
 /// The text in place of lines that are not known.
 const UNKNOWN: &str = "(machine code whose lines are not known)";
 
 /// What is known of a function.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Known {
+pub struct Known {
     /// The lines of its PTX.
-    pub(super) listing: Option<Arc<Listing>>,
+    pub listing: Option<Arc<Listing>>,
     /// Its cubin.
-    pub(super) cubin: Arc<Cubin>,
+    pub cubin: Arc<Cubin>,
 }
 
 /// The code of those of `functions` that executed something, by `known`, which are in the same
 /// order. Of several with one listing it is one.
-pub(super) fn by_line(functions: &[MachineFunction], known: &[Known]) -> Vec<CountedCode> {
+pub fn by_line(functions: &[MachineFunction], known: &[Known]) -> Vec<CountedCode> {
     let mut code: BTreeMap<Arc<Listing>, Rows> = BTreeMap::new();
     for (function, Known { listing, cubin }) in functions.iter().zip(known) {
         let lines = &cubin.lines;
@@ -91,13 +91,13 @@ fn unknown(name: &str) -> Arc<Listing> {
 
 #[cfg(test)]
 mod tests {
+    use crate::nvdisasm::{Instruction, Instructions};
     use fatbin::lines::PtxLines;
-    use gpuprof_build::nvdisasm::{Instruction, Instructions};
 
     use super::*;
 
-    const CUBIN: &[u8] = include_bytes!("../../../../fatbin/tests/golden/trouble.cubin");
-    const PTX: &str = include_str!("../../../../fatbin/tests/golden/trouble.ptx");
+    const CUBIN: &[u8] = include_bytes!("../../../fatbin/tests/golden/trouble.cubin");
+    const PTX: &str = include_str!("../../../fatbin/tests/golden/trouble.ptx");
 
     /// The lines of `trouble` with an instruction.
     fn listing() -> Arc<Listing> {

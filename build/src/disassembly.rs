@@ -3,25 +3,30 @@
 //! Input: cubins, and the PTX lines of kernels. Output: the same lines with the machine code that
 //! was made of them. Each cubin is read once.
 
+mod by_line;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fatbin::lines::PtxLines;
-use gpuprof_build::nvdisasm::{self, Disassembler, Instruction, Instructions};
-use gpuprof_build::toolkit::Search;
 use gpuprof_model::code::{Listing, MachineLine};
+
+use crate::nvdisasm::{self, Disassembler, Instruction, Instructions};
+use crate::toolkit::Search;
+
+pub use by_line::{Known, by_line};
 
 /// The content of a cubin.
 #[derive(Debug, Default)]
-pub(super) struct Cubin {
+pub struct Cubin {
     /// The PTX lines of its instructions; empty where its PTX does not name lines.
-    pub(super) lines: PtxLines,
+    pub(crate) lines: PtxLines,
     /// Their text; empty without nvdisasm.
-    pub(super) text: Instructions,
+    pub(crate) text: Instructions,
     /// Why nvdisasm writes none.
-    pub(super) illegible: Option<String>,
+    pub illegible: Option<String>,
 }
 
 impl Cubin {
@@ -36,7 +41,7 @@ impl Cubin {
     }
 
     /// The machine code of the kernel of `listing`.
-    pub(super) fn machine(&self, listing: &Listing) -> Vec<MachineLine> {
+    pub fn machine(&self, listing: &Listing) -> Vec<MachineLine> {
         let line = |Instruction { offset, live, text }: &Instruction| {
             let ptx = self.lines.line(&listing.kernel, *offset);
             let ptx = ptx.and_then(|line| listing.lines.get(line_of(listing, Some(line))));
@@ -48,7 +53,7 @@ impl Cubin {
 
 /// The number of the line of `listing` to which the PTX line belongs: itself, or the next one with
 /// an instruction, as the preparations of a function belong to its beginning.
-pub(super) fn line_of(listing: &Listing, ptx: Option<u32>) -> usize {
+pub(crate) fn line_of(listing: &Listing, ptx: Option<u32>) -> usize {
     let lines = &listing.lines;
     let first = lines.partition_point(|line| line.0 < ptx.unwrap_or_default());
     let next = (first..lines.len()).find(|at| !lines[*at].opcode().is_empty());
@@ -56,7 +61,7 @@ pub(super) fn line_of(listing: &Listing, ptx: Option<u32>) -> usize {
 }
 
 /// Cubins, and the lines of kernels with their machine code.
-pub(super) struct Cubins {
+pub struct Cubins {
     disassembler: Option<Disassembler>,
     read: BTreeMap<PathBuf, Arc<Cubin>>,
     written: HashMap<(PathBuf, Arc<Listing>), Arc<Listing>>,
@@ -64,13 +69,13 @@ pub(super) struct Cubins {
 
 impl Cubins {
     /// With the nvdisasm of this machine, if it has one.
-    pub(super) fn new() -> Self {
+    pub fn from_environment() -> Self {
         let disassembler = Disassembler::find(&Search::from_environment(&nvdisasm::PROGRAM)).ok();
         Self { disassembler, read: BTreeMap::new(), written: HashMap::new() }
     }
 
     /// The content of the file `cubin`; nothing if it cannot be read.
-    pub(super) fn cubin(&mut self, cubin: &Path) -> Arc<Cubin> {
+    pub fn cubin(&mut self, cubin: &Path) -> Arc<Cubin> {
         let disassembler = self.disassembler.as_ref();
         let known = self.read.entry(cubin.to_owned());
         let read = || Arc::new(Cubin::read(cubin, disassembler).unwrap_or_default());
@@ -78,7 +83,7 @@ impl Cubins {
     }
 
     /// The lines of `listing`, with the machine code of its kernel in the file `cubin`.
-    pub(super) fn with_machine(&mut self, cubin: &Path, listing: &Arc<Listing>) -> Arc<Listing> {
+    pub fn with_machine(&mut self, cubin: &Path, listing: &Arc<Listing>) -> Arc<Listing> {
         let content = self.cubin(cubin);
         let known = self.written.entry((cubin.to_owned(), Arc::clone(listing)));
         let written = || {
@@ -89,7 +94,7 @@ impl Cubins {
     }
 
     /// Why nvdisasm wrote nothing of some cubins.
-    pub(super) fn reasons(&self) -> BTreeSet<&str> {
+    pub fn reasons(&self) -> BTreeSet<&str> {
         self.read.values().filter_map(|it| it.illegible.as_deref()).collect()
     }
 }
