@@ -15,7 +15,7 @@ use gpuprof_model::measurement::{
 use gpuprof_model::metric::{Catalogue, Class, Direction, Origin, built_in};
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{
-    ConfigurationResult, MetricResult, Provenance, Run, SCHEMA_VERSION, SeriesResult, Status,
+    ConfigurationResult, MetricResult, Provenance, Run, SeriesResult, Status,
 };
 use gpuprof_model::series::SeriesId;
 use gpuprof_model::threshold::Threshold;
@@ -324,15 +324,7 @@ pub fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
 
 /// A run of these series, of which nothing else is known.
 pub fn run(id: &str, series: Vec<SeriesResult>) -> Run {
-    Run {
-        schema_version: SCHEMA_VERSION,
-        id: id.into(),
-        provenance: Provenance::default(),
-        series,
-        comparison: None,
-        conclusion: None,
-        advice: Vec::new(),
-    }
+    Run::unjudged(id, Provenance::default(), series)
 }
 
 /// Why a time of [`held_and_slowed`] is unknown.

@@ -5,6 +5,8 @@
 //! points at which it changed. Invariant: the order of the entries and repeated entries have no
 //! effect, and values of two devices are never in one timeline.
 
+mod entries;
+
 use std::collections::BTreeMap;
 
 use gpuprof_model::comparison::{Interval, Outcome};
@@ -17,6 +19,8 @@ use serde::Serialize;
 use crate::change::MINIMUM_PERCENT;
 use crate::stats::e_divisive::{self, LEAST, Permutations, Split, segments};
 use crate::stats::median::median;
+
+pub use entries::entries;
 
 /// How probable it should be at most that any timeline of those asked for shows a change where
 /// there is none.

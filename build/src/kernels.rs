@@ -115,7 +115,7 @@ impl KernelBuild<'_> {
         // Two runs in one target folder build one after the other; the second finds the work done.
         let lock_path = folder.join("lock");
         let lock = fs::File::create(&lock_path);
-        let lock = lock.map_err(|e| Failure::output(lock_path.as_std_path(), &e))?;
+        let lock = lock.map_err(Failure::writing(&lock_path))?;
         write(&lock_path, lock.lock())?;
         if fresh() {
             return Ok(ptx);
@@ -166,7 +166,7 @@ impl KernelBuild<'_> {
 }
 
 fn write(path: &Utf8Path, result: std::io::Result<()>) -> Result<()> {
-    result.map_err(|e| Failure::output(path.as_std_path(), &e))
+    result.map_err(Failure::writing(path))
 }
 
 fn failed(message: String) -> Failure {

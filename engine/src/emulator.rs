@@ -86,7 +86,7 @@ pub fn write_static_runtimes(folder: &Utf8Path) -> Result<()> {
         let library = folder.join(version).join(STATIC_RUNTIME);
         let written =
             fs::create_dir_all(folder.join(version)).and_then(|()| write_whole(&library, bytes));
-        written.map_err(|e| Failure::output(library.as_std_path(), &e))?;
+        written.map_err(Failure::writing(&library))?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::axis::AxisValue;
+use crate::expression::Type;
 
 /// One point of a series: `(axis, value)` pairs in axis order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -16,6 +17,21 @@ use crate::axis::AxisValue;
 pub struct Configuration(pub Vec<(String, AxisValue)>);
 
 impl Configuration {
+    /// The configuration with this canonical text; a value that is none is a word.
+    pub fn from_key(key: &str) -> Self {
+        let value = |text: &str| {
+            let word = |_| AxisValue::Word(text.to_owned());
+            AxisValue::try_from(text.to_owned()).unwrap_or_else(word)
+        };
+        let pairs = key.split(',').filter_map(|pair| pair.split_once('='));
+        Self(pairs.map(|(axis, text)| (axis.to_owned(), value(text))).collect())
+    }
+
+    /// The type of each value, with its axis.
+    pub fn types(&self) -> Vec<(&str, Type)> {
+        self.0.iter().map(|(axis, value)| (axis.as_str(), value.kind().into())).collect()
+    }
+
     /// The value of `axis`, if the configuration has it.
     pub fn get(&self, axis: &str) -> Option<&AxisValue> {
         self.0.iter().find(|(name, _)| name == axis).map(|(_, value)| value)

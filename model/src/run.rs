@@ -522,6 +522,23 @@ impl Run {
         rows.flat_map(|row| &row.timings).for_each(|timing| self.provenance.note_timer(timing));
     }
 
+    /// A run that is not judged.
+    pub fn unjudged(
+        id: impl Into<String>,
+        provenance: Provenance,
+        series: Vec<SeriesResult>,
+    ) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            id: id.into(),
+            provenance,
+            series,
+            comparison: None,
+            conclusion: None,
+            advice: Vec::new(),
+        }
+    }
+
     /// The id of the other side of a run `id` that measures two.
     pub fn base_id(id: &str) -> String {
         format!("{id}/base")

@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 
 /// An expected failure.
@@ -44,6 +45,11 @@ impl Failure {
         };
         Self::new(ExitCode::OutputFailed, format!("cannot write {}: {error}", path.display()))
             .caused_by(source)
+    }
+
+    /// Makes a failure of an error in writing `path`.
+    pub fn writing(path: &Utf8Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |error| Self::output(path.as_std_path(), &error)
     }
 
     /// Standard output that could not be written.

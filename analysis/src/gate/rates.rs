@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::gate::budget::Budget;
 use crate::gate::judge::{Baseline, JudgeContext, judge};
+use crate::metrics::collect;
 use crate::stats::median::median;
 use crate::stats::random::{SEED, SplitMix, shuffle};
 use crate::stats::repeats::Repeats;
@@ -218,29 +219,8 @@ fn subset(
     };
     let names = [metric, "sm_cycles"];
     ConfigurationResult {
-        configuration: row.configuration.clone(),
         device: row.device.clone(),
-        status: Status::Finished,
         metrics: names.into_iter().filter_map(narrowed).collect(),
-        timings: Vec::new(),
-        estimate: None,
-        occupancy_limiter: None,
-        launches: Vec::new(),
-        timeline: None,
-        parts: Vec::new(),
-        costly: Vec::new(),
-        code: Vec::new(),
-        source: None,
-        over_time: None,
-        buffer_bytes: None,
-        inputs: None,
-        setup_ns: None,
-        verified: false,
-        largest_error: None,
-        verification: None,
-        unverified: None,
-        checks: None,
-        retried: None,
-        failed_attempts: Vec::new(),
+        ..collect::unfinished(row.configuration.clone(), Status::Finished)
     }
 }

@@ -28,6 +28,6 @@ pub struct Built {
 pub(super) fn written(folder: &Utf8Path, text: &str) -> Result<Utf8PathBuf> {
     let file = folder.join(module_file::of_text(text));
     let written = fs::create_dir_all(folder).and_then(|()| write_whole(&file, text.as_bytes()));
-    written.map_err(|e| Failure::output(file.as_std_path(), &e))?;
+    written.map_err(Failure::writing(&file))?;
     Ok(file)
 }

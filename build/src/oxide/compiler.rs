@@ -122,8 +122,7 @@ impl Compiler {
     /// # Errors
     /// The folder for PTX cannot be made (exit code 110).
     pub fn prepare(&self, command: &mut Command) -> Result<()> {
-        fs::create_dir_all(&self.ptx_folder)
-            .map_err(|e| Failure::output(self.ptx_folder.as_std_path(), &e))?;
+        fs::create_dir_all(&self.ptx_folder).map_err(Failure::writing(&self.ptx_folder))?;
         let variables = self.variables();
         let set = |name: &str| env::var_os(name).is_some();
         command.envs(variables.iter().filter(|(name, _)| !set(name)).map(|(n, v)| (n, v)));
@@ -231,7 +230,7 @@ impl BackendFacts {
         if let (Some(folder), Some(note)) = (folder, note) {
             let written =
                 fs::create_dir_all(folder).and_then(|()| write_whole(&note, text.as_bytes()));
-            written.map_err(|e| Failure::output(note.as_std_path(), &e))?;
+            written.map_err(Failure::writing(&note))?;
         }
         Ok(Self { sha256, driver })
     }

@@ -39,9 +39,8 @@ impl Checkout {
     /// # Errors
     /// git refuses (exit code 2), or the folder cannot be written (exit code 110).
     pub fn take(repository: &Repository, commit: &str, folder: &Utf8Path) -> Result<Self> {
-        fs::create_dir_all(folder).map_err(|e| Failure::output(folder.as_std_path(), &e))?;
-        let folder =
-            folder.canonicalize_utf8().map_err(|e| Failure::output(folder.as_std_path(), &e))?;
+        fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
+        let folder = folder.canonicalize_utf8().map_err(Failure::writing(folder))?;
         forget_those_that_are_gone(repository, &folder);
         let mut free = free(&folder, repository)?;
         let wanted = free.iter().position(|checkout| checkout.head().as_deref() == Some(commit));
@@ -117,7 +116,7 @@ fn free(folder: &Utf8Path, repository: &Repository) -> Result<Vec<Checkout>> {
             break;
         }
         let path = folder.join(format!("checkout-{number}.lock"));
-        let lock = File::create(&path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+        let lock = File::create(&path).map_err(Failure::writing(&path))?;
         if lock.try_lock().is_err() {
             continue;
         }

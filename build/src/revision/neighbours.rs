@@ -150,5 +150,5 @@ fn one(root: &Utf8Path, real: &Utf8Path) -> Result<()> {
             _ => symlink(real, &link),
         }
     };
-    make().map_err(|e| Failure::output(link.as_std_path(), &e))
+    make().map_err(Failure::writing(&link))
 }

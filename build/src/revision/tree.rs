@@ -154,7 +154,7 @@ fn present_folder() -> Option<Utf8PathBuf> {
 }
 
 fn absolute(path: &Utf8Path) -> Result<Utf8PathBuf> {
-    camino::absolute_utf8(path).map_err(|e| Failure::output(path.as_std_path(), &e))
+    camino::absolute_utf8(path).map_err(Failure::writing(path))
 }
 
 fn unreadable(path: &Utf8Path, error: &std::io::Error) -> Failure {
@@ -182,7 +182,7 @@ fn lock_alike(here: &Utf8Path, there: &Utf8Path) -> Result<()> {
         return Ok(());
     }
     let copied = fs::copy(&ours, &theirs);
-    copied.map(|_| ()).map_err(|e| Failure::output(theirs.as_std_path(), &e))
+    copied.map(|_| ()).map_err(Failure::writing(&theirs))
 }
 
 /// Warns that a revision requires a different toolchain from that of both builds.

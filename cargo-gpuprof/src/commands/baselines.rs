@@ -6,16 +6,15 @@ use std::io::Write;
 use gpuprof_model::run::{Provenance, Run};
 
 use super::stored::{places, write};
-use super::table::aligned;
-use crate::options::{BaselineAction, BaselineOptions, MessageFormat};
+use super::table::{Listed, list};
+use crate::options::{BaselineAction, BaselineOptions};
 use gpuprof_analysis::view::View;
 use gpuprof_engine::store::baseline::{self, Baselines, StoredBaseline, without_samples};
 use gpuprof_engine::store::document;
 use gpuprof_report as report;
 use gpuprof_report::{Format, FormatSettings, Screen};
+use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
-use gpuprof_system::printable_output::shown_within;
-use gpuprof_system::{console, json_text};
 
 /// Lists, shows, moves and replaces baselines.
 ///
@@ -28,7 +27,9 @@ pub fn baseline(options: &BaselineOptions, screen: Screen, out: &mut impl Write)
         baselines.find(name).ok_or_else(|| Failure::usage(baselines.none_called(name)))
     };
     match &options.action {
-        BaselineAction::List { message_format } => list(&baselines, (*message_format, screen), out),
+        BaselineAction::List { message_format } => {
+            list(&baselines.all(), *message_format, screen, out)
+        }
         BaselineAction::Show { name } => {
             let run = document::read(&kept(name)?.path)?;
             let how = (Format::Table, FormatSettings { screen, ..FormatSettings::default() });
@@ -36,7 +37,7 @@ pub fn baseline(options: &BaselineOptions, screen: Screen, out: &mut impl Write)
         }
         BaselineAction::Rm { name } => {
             let path = kept(name)?.path;
-            fs::remove_file(&path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+            fs::remove_file(&path).map_err(Failure::writing(&path))?;
             console::say(format_args!("removed {path}"));
             Ok(())
         }
@@ -64,7 +65,7 @@ fn keep(baselines: &Baselines, name: &str, checked_in: bool, run: &Run) -> Resul
     let path = baselines.place(name, checked_in)?;
     if checked_in && path != baselines.checked_in.join(format!("{name}.json")) {
         // Otherwise a second baseline of this name would stay in the target folder.
-        fs::remove_file(&path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+        fs::remove_file(&path).map_err(Failure::writing(&path))?;
         return keep(baselines, name, checked_in, run);
     }
     let lost = baseline::lost(&path, run);
@@ -74,63 +75,45 @@ fn keep(baselines: &Baselines, name: &str, checked_in: bool, run: &Run) -> Resul
     Ok(())
 }
 
-fn list(
-    baselines: &Baselines,
-    (format, screen): (MessageFormat, Screen),
-    out: &mut impl Write,
-) -> Result<()> {
-    let all = baselines.all();
-    let text = match format {
-        MessageFormat::Json => {
-            let line = |kept| json_text::line(out, &json(kept));
-            return all.iter().try_for_each(line).map_err(Failure::standard_output);
-        }
-        MessageFormat::Human if all.is_empty() => {
-            console::say("no baselines yet; make one with --save-baseline NAME");
-            String::new()
-        }
-        MessageFormat::Human => aligned(&all.iter().map(human).collect::<Vec<_>>()),
-    };
-    shown_within(out, screen.width, |out| out.write_all(text.as_bytes()))
-        .map_err(Failure::standard_output)
-}
+impl Listed for StoredBaseline {
+    const NONE: &'static str = "no baselines yet; make one with --save-baseline NAME";
 
-/// A baseline in the list; the last cell may be long.
-fn human(kept: &StoredBaseline) -> Vec<String> {
-    let run = match document::read(&kept.path) {
-        Ok(run) => run,
-        Err(failure) => return vec![kept.name.clone(), failure.to_string()],
-    };
-    let place = if kept.checked_in { "in git" } else { "in the target folder" };
-    let Provenance { started, device, git_revision, .. } = &run.provenance;
-    // Seconds distinguish runs; the fraction would only distract.
-    let second = started.split('.').next().unwrap_or_default().replace('T', " ");
-    let revision = git_revision.as_deref().unwrap_or("no revision");
-    vec![
-        kept.name.clone(),
-        place.to_owned(),
-        format!("{} UTC", second.trim_end_matches('Z')),
-        revision.chars().take(12).collect(),
-        device.as_ref().map_or("no device", |device| &device.name).to_owned(),
-        report::summary_line(&run),
-    ]
-}
+    fn cells(&self) -> Vec<String> {
+        let run = match document::read(&self.path) {
+            Ok(run) => run,
+            Err(failure) => return vec![self.name.clone(), failure.to_string()],
+        };
+        let place = if self.checked_in { "in git" } else { "in the target folder" };
+        let Provenance { started, device, git_revision, .. } = &run.provenance;
+        // Seconds distinguish runs; the fraction would only distract.
+        let second = started.split('.').next().unwrap_or_default().replace('T', " ");
+        let revision = git_revision.as_deref().unwrap_or("no revision");
+        vec![
+            self.name.clone(),
+            place.to_owned(),
+            format!("{} UTC", second.trim_end_matches('Z')),
+            revision.chars().take(12).collect(),
+            device.as_ref().map_or("no device", |device| &device.name).to_owned(),
+            report::summary_line(&run),
+        ]
+    }
 
-fn json(kept: &StoredBaseline) -> serde_json::Value {
-    let StoredBaseline { name, path, checked_in } = kept;
-    match document::read(path) {
-        Ok(run) => serde_json::json!({
-            "reason": "baseline",
-            "name": name,
-            "path": path,
-            "checked_in": checked_in,
-            "run": run.id,
-            "started": run.provenance.started,
-            "git_revision": run.provenance.git_revision,
-            "device": run.provenance.device.map(|device| device.name),
-        }),
-        Err(failure) => serde_json::json!({
-            "reason": "baseline", "name": name, "path": path, "error": failure.message,
-        }),
+    fn json(&self) -> serde_json::Value {
+        let Self { name, path, checked_in } = self;
+        match document::read(path) {
+            Ok(run) => serde_json::json!({
+                "reason": "baseline",
+                "name": name,
+                "path": path,
+                "checked_in": checked_in,
+                "run": run.id,
+                "started": run.provenance.started,
+                "git_revision": run.provenance.git_revision,
+                "device": run.provenance.device.map(|device| device.name),
+            }),
+            Err(failure) => serde_json::json!({
+                "reason": "baseline", "name": name, "path": path, "error": failure.message,
+            }),
+        }
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn show(
     path: &Utf8Path,
 ) -> Result<()> {
     write_whole_by(path, |file| Html { outcome }.write_as(view, run, file))
-        .map_err(|e| Failure::output(path.as_std_path(), &e))?;
+        .map_err(Failure::writing(path))?;
     console::say(format_args!("opening {path}"));
     open::that_detached(path).map_err(|e| {
         Failure::new(

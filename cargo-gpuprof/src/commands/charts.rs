@@ -25,7 +25,7 @@ impl ChartFolder {
     /// It cannot be made, or no file in it (exit code 110).
     pub(super) fn open(path: &Utf8Path) -> Result<Self> {
         if !path.exists() {
-            fs::create_dir(path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+            fs::create_dir(path).map_err(Failure::writing(path))?;
         }
         check_writable(&path.join("gpuprof.svg"))?;
         Ok(Self(path.to_owned()))
@@ -39,7 +39,7 @@ impl ChartFolder {
         for chart in chart_files(run, view) {
             let path = self.0.join(&chart.name);
             write_whole_by(&path, |file| file.write_all(chart.text.as_bytes()))
-                .map_err(|e| Failure::output(path.as_std_path(), &e))?;
+                .map_err(Failure::writing(&path))?;
         }
         Ok(())
     }

@@ -72,7 +72,7 @@ pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
     let (refused, whole) = (own.join("refused"), own.join("whole"));
     let place = env::var_os(PLACE_ENV).filter(|path| !path.is_empty());
     let place = place.map_or_else(|| own.join("place").into_std_path_buf(), PathBuf::from);
-    File::create(&whole).map_err(|e| Failure::output(whole.as_std_path(), &e))?;
+    File::create(&whole).map_err(Failure::writing(&whole))?;
     let failed = |e: io::Error| {
         Failure::new(ExitCode::NotPossible, format!("cannot start gpuprof's own child: {e}"))
     };
@@ -137,9 +137,7 @@ fn before_others(folder: &Utf8Path) -> OsString {
 /// The driver's log; empty if no process opened it.
 fn read(log: &Utf8Path) -> Result<Emulated> {
     match File::open(log) {
-        Ok(file) => {
-            Emulated::read(BufReader::new(file)).map_err(|e| Failure::output(log.as_std_path(), &e))
-        }
+        Ok(file) => Emulated::read(BufReader::new(file)).map_err(Failure::writing(log)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Emulated::default()),
         Err(error) => Err(Failure::output(log.as_std_path(), &error)),
     }
@@ -163,11 +161,11 @@ fn tell(emulated: &Emulated, options: &EmulateOptions, status: ExitStatus) -> io
 fn write(emulated: &Emulated, options: &EmulateOptions) -> Result<()> {
     if let Some(path) = &options.export_csv {
         write_whole_by(path, |out| emulate_report::csv(emulated, out))
-            .map_err(|e| Failure::output(path.as_std_path(), &e))?;
+            .map_err(Failure::writing(path))?;
     }
     if let Some(path) = &options.export_json {
         write_whole_by(path, |out| emulate_report::json(emulated, out))
-            .map_err(|e| Failure::output(path.as_std_path(), &e))?;
+            .map_err(Failure::writing(path))?;
     }
     Ok(())
 }

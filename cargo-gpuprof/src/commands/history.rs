@@ -3,18 +3,12 @@
 //! Input: a stored run, or the history's file. Output: lines appended to that file, or the
 //! timelines in it on standard output. Lines that cannot be read are named on standard error.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
 use camino::Utf8Path;
-use gpuprof_analysis::history::timelines;
-use gpuprof_analysis::view::columns;
-use gpuprof_model::expression::Type;
-use gpuprof_model::history::{BadLine, Conditions, Entry, Revision, SCHEMA_VERSION, Value};
-use gpuprof_model::measurement::Source;
-use gpuprof_model::metric::Class;
-use gpuprof_model::run::{MetricResult, Run, SeriesResult, Status};
-use gpuprof_model::{AxisValue, Configuration, ExitCode, Filters};
+use gpuprof_analysis::history::{entries, timelines};
+use gpuprof_model::history::{BadLine, Entry, Revision};
+use gpuprof_model::{Configuration, ExitCode, Filters};
 use jiff::Timestamp;
 
 use super::StandardOutput;
@@ -28,9 +22,6 @@ use gpuprof_system::error::{Failure, Result};
 
 /// The most bad lines that are named one by one.
 const NAMED: usize = 10;
-
-/// The significant digits that are kept of a noisy value: more are noise, and cost bytes.
-const DIGITS: usize = 7;
 
 /// Appends a run to a history, or shows one.
 ///
@@ -128,95 +119,6 @@ fn revision(root: &Utf8Path, described: Option<&str>) -> Option<Revision> {
     Some(Revision { commit: commit.to_owned(), date, dirty })
 }
 
-/// One entry for each series and metric of `run`: the named `metrics`, or by default the metrics
-/// that are shown and judged.
-fn entries(run: &Run, revision: Option<&Revision>, metrics: &[String]) -> Vec<Entry> {
-    let of_series = |series| {
-        let names = if metrics.is_empty() { kept(series) } else { metrics.to_vec() };
-        let entry = move |name: &String| entry(run, revision, series, name);
-        names.iter().filter_map(entry).collect::<Vec<_>>()
-    };
-    run.series.iter().flat_map(of_series).collect()
-}
-
-/// The metrics of `series` that are columns or judged, each once.
-fn kept(series: &SeriesResult) -> Vec<String> {
-    let mut names = columns::choose(&series.columns, &series.configurations);
-    for name in series.judgements.iter().filter_map(|judgement| judgement.threshold.metric()) {
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
-    }
-    names
-}
-
-fn entry(
-    run: &Run,
-    revision: Option<&Revision>,
-    series: &SeriesResult,
-    metric: &str,
-) -> Option<Entry> {
-    let rows = series.configurations.iter().filter(|row| row.status == Status::Finished);
-    let found = rows.filter_map(|row| {
-        let result = row.metrics.get(metric)?;
-        Some((row.configuration.to_string(), result, value(result)?))
-    });
-    let found: Vec<(String, &MetricResult, Value)> = found.collect();
-    let (_, first, _) = found.first()?;
-    let provenance = &run.provenance;
-    let device = provenance.device_of(&series.id);
-    Some(Entry {
-        schema: SCHEMA_VERSION,
-        run: run.id.clone(),
-        started: provenance.started.clone(),
-        revision: revision.cloned(),
-        conditions: Conditions {
-            device: device.map(|device| device.name.clone()).unwrap_or_default(),
-            backend: provenance.backend,
-            cache_control: provenance.cache_control,
-            clock_control: provenance.clock_control,
-        },
-        tool: provenance.tool_version.clone(),
-        driver: device.map_or(0, |device| device.driver_version),
-        toolchain: provenance.kernel_toolchain.clone(),
-        series: series.id.to_string(),
-        target: series.id.target_beside_key(),
-        metric: metric.to_owned(),
-        unit: first.unit,
-        direction: first.direction,
-        class: first.class,
-        source: first.source,
-        values: found
-            .iter()
-            .map(|(configuration, _, value)| (configuration.clone(), *value))
-            .collect::<BTreeMap<_, _>>(),
-    })
-}
-
-/// The value of `result`; none of an estimate, in which a new version of the model would look like
-/// a change of the code.
-fn value(result: &MetricResult) -> Option<Value> {
-    if result.source == Source::Estimated {
-        return None;
-    }
-    let value = result.value.as_ref().ok().copied().filter(|value| value.is_finite())?;
-    let statistics = result.statistics.as_deref();
-    let interval = statistics.and_then(|statistics| statistics.interval);
-    let interval = interval.map(|mut interval| {
-        interval.low = short(interval.low);
-        interval.high = short(interval.high);
-        interval
-    });
-    let value = if result.class == Class::Exact { value } else { short(value) };
-    let processes = result.processes.len().max(1);
-    Some(Value { value, interval, processes })
-}
-
-/// `value` with [`DIGITS`] significant digits.
-fn short(value: f64) -> f64 {
-    format!("{value:.*e}", DIGITS - 1).parse().unwrap_or(value)
-}
-
 /// The part of the history in `file` that `show` writes.
 fn render_history(file: &Utf8Path, show: &ShowOptions, on: StandardOutput) -> Result<String> {
     let Some(known) = history::read(file)? else {
@@ -257,9 +159,9 @@ fn render_history(file: &Utf8Path, show: &ShowOptions, on: StandardOutput) -> Re
 /// # Errors
 /// The place of the condition (exit code 2).
 fn check_conditions(filters: &Filters, entries: &[Entry]) -> Result<()> {
-    let points = entries.iter().flat_map(|entry| entry.values.keys()).map(|key| point_of(key));
-    let points: Vec<Configuration> = points.collect();
-    let axes: Vec<_> = points.iter().map(types).collect();
+    let keys = entries.iter().flat_map(|entry| entry.values.keys());
+    let points: Vec<Configuration> = keys.map(|key| Configuration::from_key(key)).collect();
+    let axes: Vec<_> = points.iter().map(Configuration::types).collect();
     filters.expressions.iter().try_for_each(|expression| {
         let checked = expression.check(&axes);
         checked.map_err(|e| Failure::usage(e.render("-E", expression.text())))
@@ -269,21 +171,8 @@ fn check_conditions(filters: &Filters, entries: &[Entry]) -> Result<()> {
 /// Whether `filters` take a configuration of the series with `keys`; one in which a condition has
 /// no value is shown.
 fn takes(filters: &Filters, keys: &[String], configuration: &str) -> bool {
-    let point = point_of(configuration);
-    filters.take(keys, &types(&point), &point).unwrap_or(true)
-}
-
-fn types(point: &Configuration) -> Vec<(&str, Type)> {
-    point.0.iter().map(|(axis, value)| (axis.as_str(), value.kind().into())).collect()
-}
-
-/// The configuration with this canonical text.
-fn point_of(text: &str) -> Configuration {
-    let value = |text: &str| {
-        AxisValue::try_from(text.to_owned()).unwrap_or_else(|_| AxisValue::Word(text.to_owned()))
-    };
-    let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
-    Configuration(pairs.map(|(axis, text)| (axis.to_owned(), value(text))).collect())
+    let point = Configuration::from_key(configuration);
+    filters.take(keys, &point.types(), &point).unwrap_or(true)
 }
 
 fn warn_of(file: &Utf8Path, bad: &[BadLine]) {

@@ -29,7 +29,7 @@ pub fn man(options: &ManOptions, cargo: clap::Command, out: &mut impl Write) -> 
     let version = gpuprof.get_version().unwrap_or_default();
     match &options.out_dir {
         Some(folder) => {
-            fs::create_dir_all(folder).map_err(|e| Failure::output(folder.as_std_path(), &e))?;
+            fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
             pages(gpuprof, version, folder)
         }
         None => page(gpuprof, version)
@@ -48,7 +48,7 @@ fn pages(command: &clap::Command, version: &str, folder: &Utf8Path) -> Result<()
     let file = folder.join(Man::new(command.clone()).get_filename());
     page(command, version)
         .and_then(|page| write_whole(&file, &page))
-        .map_err(|e| Failure::output(file.as_std_path(), &e))?;
+        .map_err(Failure::writing(&file))?;
     let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
     shown.into_iter().try_for_each(|it| pages(it, version, folder))
 }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::stored::{places, write};
-use super::table::aligned;
+use super::table::{Listed, list};
 use crate::options::{MessageFormat, RemoveOptions, RunsAction, RunsOptions};
 use gpuprof_analysis::view::View;
 use gpuprof_engine::store::document;
@@ -18,7 +18,6 @@ use gpuprof_engine::store::run_name::named;
 use gpuprof_engine::store::runs::{self, State, StoredRun};
 use gpuprof_report::{Format, FormatSettings, Screen};
 use gpuprof_system::error::{Failure, Result};
-use gpuprof_system::printable_output::shown_within;
 use gpuprof_system::{console, json_text};
 
 /// Lists, shows and removes runs.
@@ -29,7 +28,7 @@ pub fn runs(options: &RunsOptions, screen: Screen, out: &mut impl Write) -> Resu
     let (_, target) = places(&options.place);
     match &options.action {
         RunsAction::List { message_format } => {
-            list(&runs::all(&target), (*message_format, screen), out)
+            list(&runs::all(&target), *message_format, screen, out)
         }
         RunsAction::Show { run, .. } => {
             let run = document::find(&target, run)?;
@@ -43,45 +42,54 @@ pub fn runs(options: &RunsOptions, screen: Screen, out: &mut impl Write) -> Resu
     }
 }
 
-fn list(
-    all: &[StoredRun],
-    (format, screen): (MessageFormat, Screen),
-    out: &mut impl Write,
-) -> Result<()> {
-    let text = match format {
-        MessageFormat::Json => {
-            let line = |run| json_text::line(out, &listed(run));
-            return all.iter().try_for_each(line).map_err(Failure::standard_output);
-        }
-        MessageFormat::Human if all.is_empty() => {
-            console::say("no runs yet; `cargo gpuprof run` makes one");
-            String::new()
-        }
-        MessageFormat::Human => aligned(&all.iter().map(human).collect::<Vec<_>>()),
-    };
-    shown_within(out, screen.width, |out| out.write_all(text.as_bytes()))
-        .map_err(Failure::standard_output)
-}
+impl Listed for StoredRun {
+    const NONE: &'static str = "no runs yet; `cargo gpuprof run` makes one";
 
-/// The cells of a run; the last one may be long.
-fn human(run: &StoredRun) -> Vec<String> {
-    let began = run.began().map(|began| began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
-    let head = [run.id.clone(), began.unwrap_or_default(), size(run.bytes)];
-    let (ended, held) = match &run.state {
-        State::UnderWay => ("under way".to_owned(), String::new()),
-        State::Unfinished(None) => {
-            let text = format!("to be continued by --resume {}", run.id);
-            ("unfinished".to_owned(), text)
+    fn cells(&self) -> Vec<String> {
+        let began = self.began().map(|began| began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
+        let head = [self.id.clone(), began.unwrap_or_default(), size(self.bytes)];
+        let (ended, held) = match &self.state {
+            State::UnderWay => ("under way".to_owned(), String::new()),
+            State::Unfinished(None) => {
+                let text = format!("to be continued by --resume {}", self.id);
+                ("unfinished".to_owned(), text)
+            }
+            State::Unfinished(Some(reason)) => ("unreadable".to_owned(), printable(reason)),
+            State::Ended(outline) => {
+                let ended =
+                    outline.exit_code.map_or("ended".to_owned(), |code| format!("exit {code}"));
+                let plural = if outline.configurations == 1 { "" } else { "s" };
+                let of = series(&outline.series);
+                (ended, format!("{} configuration{plural} of {of}", outline.configurations))
+            }
+        };
+        head.into_iter().chain([ended, held]).collect()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let mut line = json!({
+            "reason": "run",
+            "id": self.id,
+            "path": self.folder,
+            "bytes": self.bytes,
+        });
+        let more = match &self.state {
+            State::UnderWay => json!({ "state": "under-way" }),
+            State::Unfinished(None) => json!({ "state": "unfinished" }),
+            State::Unfinished(Some(error)) => json!({ "state": "unreadable", "error": error }),
+            State::Ended(outline) => json!({
+                "state": "ended",
+                "started": outline.started,
+                "series": outline.series,
+                "configurations": outline.configurations,
+                "exit_code": outline.exit_code,
+            }),
+        };
+        if let (Some(line), serde_json::Value::Object(more)) = (line.as_object_mut(), more) {
+            line.extend(more);
         }
-        State::Unfinished(Some(reason)) => ("unreadable".to_owned(), printable(reason)),
-        State::Ended(outline) => {
-            let ended = outline.exit_code.map_or("ended".to_owned(), |code| format!("exit {code}"));
-            let plural = if outline.configurations == 1 { "" } else { "s" };
-            let of = series(&outline.series);
-            (ended, format!("{} configuration{plural} of {of}", outline.configurations))
-        }
-    };
-    head.into_iter().chain([ended, held]).collect()
+        line
+    }
 }
 
 /// The first series, and how many more.
@@ -102,31 +110,6 @@ fn size(bytes: u64) -> String {
         }
     }
     format!("{:.1} {}", size.0, size.1)
-}
-
-fn listed(run: &StoredRun) -> serde_json::Value {
-    let mut line = json!({
-        "reason": "run",
-        "id": run.id,
-        "path": run.folder,
-        "bytes": run.bytes,
-    });
-    let more = match &run.state {
-        State::UnderWay => json!({ "state": "under-way" }),
-        State::Unfinished(None) => json!({ "state": "unfinished" }),
-        State::Unfinished(Some(error)) => json!({ "state": "unreadable", "error": error }),
-        State::Ended(outline) => json!({
-            "state": "ended",
-            "started": outline.started,
-            "series": outline.series,
-            "configurations": outline.configurations,
-            "exit_code": outline.exit_code,
-        }),
-    };
-    if let (Some(line), serde_json::Value::Object(more)) = (line.as_object_mut(), more) {
-        line.extend(more);
-    }
-    line
 }
 
 /// Those of `all` that `which` names.

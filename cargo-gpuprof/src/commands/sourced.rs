@@ -104,8 +104,6 @@ fn write_to(
 ) -> Result<()> {
     match &options.output {
         None => write(out).map_err(Failure::standard_output),
-        Some(path) => {
-            write_whole_by(path, write).map_err(|e| Failure::output(path.as_std_path(), &e))
-        }
+        Some(path) => write_whole_by(path, write).map_err(Failure::writing(path)),
     }
 }

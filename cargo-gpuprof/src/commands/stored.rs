@@ -169,7 +169,7 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
     match &options.output {
         None => write(&run, &view, how, out).map_err(Failure::standard_output),
         Some(path) => write_whole_by(path, |file| write(&run, &view, how, file))
-            .map_err(|e| Failure::output(path.as_std_path(), &e)),
+            .map_err(Failure::writing(path)),
     }
 }
 

@@ -1,11 +1,52 @@
 //! Lists in columns, as `baseline list` and `runs list` print them.
 //!
-//! Input: rows of cells. Output: text, a line a row.
+//! Input: what is listed. Output: a line of JSON each, or text, a line a row.
 
-use gpuprof_system::pad;
+use std::io::Write;
+
+use crate::options::MessageFormat;
+use gpuprof_report::Screen;
+use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::printable_output::shown_within;
+use gpuprof_system::{console, json_text, pad};
+
+/// Something that can be listed.
+pub(super) trait Listed {
+    /// Said if there is nothing to list.
+    const NONE: &'static str;
+
+    /// Its cells; the last one may be long.
+    fn cells(&self) -> Vec<String>;
+
+    /// The same for programs.
+    fn json(&self) -> serde_json::Value;
+}
+
+/// Lists `all` in `format`.
+///
+/// # Errors
+/// Standard output.
+pub(super) fn list<T: Listed>(
+    all: &[T],
+    format: MessageFormat,
+    screen: Screen,
+    out: &mut impl Write,
+) -> Result<()> {
+    let written = match format {
+        MessageFormat::Json => all.iter().try_for_each(|one| json_text::line(out, &one.json())),
+        MessageFormat::Human => {
+            if all.is_empty() {
+                console::say(T::NONE);
+            }
+            let text = aligned(&all.iter().map(T::cells).collect::<Vec<_>>());
+            shown_within(out, screen.width, |out| out.write_all(text.as_bytes()))
+        }
+    };
+    written.map_err(Failure::standard_output)
+}
 
 /// The rows with their cells one below the other, all but the last.
-pub(super) fn aligned(rows: &[Vec<String>]) -> String {
+fn aligned(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter(|row| column + 1 < row.len()).map(|row| &row[column]);
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)

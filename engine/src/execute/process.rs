@@ -235,9 +235,8 @@ impl HarnessProcess<'_> {
             then: then_path.clone().map(|path| Then { measure: then, reply_path: path.into() }),
         };
         let bytes = serde_json::to_vec(&request).expect("requests are plain data");
-        let written = |path: &Utf8PathBuf, result: io::Result<()>| {
-            result.map_err(|e| Failure::output(path.as_std_path(), &e))
-        };
+        let written =
+            |path: &Utf8PathBuf, result: io::Result<()>| result.map_err(Failure::writing(path));
         written(&request_path, fs::write(&request_path, bytes))?;
         // Those of a run that was killed and is resumed are not the answers to this request.
         let replies: Vec<Utf8PathBuf> =
@@ -281,9 +280,7 @@ impl HarnessProcess<'_> {
         stdout: &Utf8Path,
         stderr: &Utf8Path,
     ) -> Result<()> {
-        let create = |path: &Utf8Path| {
-            File::create(path).map_err(|e| Failure::output(path.as_std_path(), &e))
-        };
+        let create = |path: &Utf8Path| File::create(path).map_err(Failure::writing(path));
         if self.captures {
             command.stdout(create(stdout)?).stderr(create(stderr)?);
             return Ok(());

@@ -10,9 +10,7 @@ use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::metrics::collect;
 use gpuprof_analysis::series;
 use gpuprof_model::measurement::DeviceName;
-use gpuprof_model::run::{
-    ConfigurationResult, Provenance, Run, SCHEMA_VERSION, SeriesResult, Status,
-};
+use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Status};
 use gpuprof_model::{Configuration, ExitCode};
 use gpuprof_system::error::{Failure, Result};
 
@@ -110,15 +108,8 @@ fn join(id: &str, plan: Outline, slices: &mut [StoredSlice]) -> Result<Union> {
     let mut provenance = provenance(slices, devices);
     parts::add(&mut provenance.slices, &heads);
     let own = heads.values().map(|(own, _)| (*own).clone()).collect();
-    let mut run = Run {
-        schema_version: SCHEMA_VERSION,
-        id: id.to_owned(),
-        series: heads.into_values().map(assemble).collect(),
-        provenance,
-        comparison: None,
-        conclusion: None,
-        advice: Vec::new(),
-    };
+    let series = heads.into_values().map(assemble).collect();
+    let mut run = Run::unjudged(id, provenance, series);
     let mut base = base(&run, slices, bases);
     run.note_timers();
     base.iter_mut().for_each(Run::note_timers);
@@ -233,22 +224,11 @@ fn base(
         });
     }
     let each = || all().map(|base| &base.provenance);
-    Some(Run {
-        id: Run::base_id(&head.id),
-        series,
-        provenance: Provenance {
-            started: head.provenance.started.clone(),
-            device: head.provenance.device.clone(),
-            devices: head.provenance.devices.clone(),
-            slices: head.provenance.slices.clone(),
-            ptx_sha256: each().flat_map(|p| p.ptx_sha256.clone()).collect(),
-            kernel_toolchain: each().find_map(|p| p.kernel_toolchain.clone()),
-            git_revision: first.provenance.git_revision.clone(),
-            ..head.provenance.clone()
-        },
-        comparison: None,
-        conclusion: None,
-        advice: Vec::new(),
-        ..*head
-    })
+    let provenance = Provenance {
+        ptx_sha256: each().flat_map(|p| p.ptx_sha256.clone()).collect(),
+        kernel_toolchain: each().find_map(|p| p.kernel_toolchain.clone()),
+        git_revision: first.provenance.git_revision.clone(),
+        ..head.provenance.clone()
+    };
+    Some(Run::unjudged(Run::base_id(&head.id), provenance, series))
 }

@@ -196,7 +196,7 @@ pub fn write(path: &Utf8Path, run: &Run) -> Result<()> {
             file.write_all(b"\n")
         })
     };
-    write().map_err(|e| Failure::output(path.as_std_path(), &e))
+    write().map_err(Failure::writing(path))
 }
 
 /// The warning before `run` replaces the baseline at `path`: configurations that are no longer

@@ -238,7 +238,7 @@ impl Journal {
         } else {
             self.whole += bytes.len() as u64;
         }
-        written.map_err(|e| Failure::output(self.path.as_std_path(), &e))
+        written.map_err(Failure::writing(&self.path))
     }
 }
 

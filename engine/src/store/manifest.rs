@@ -292,7 +292,7 @@ impl Manifest {
     pub fn write(&self, folder: &Utf8Path) -> Result<()> {
         let path = folder.join(FILE);
         let bytes = serde_json::to_vec(self).expect("manifests are plain data");
-        write_whole(&path, &bytes).map_err(|e| Failure::output(path.as_std_path(), &e))
+        write_whole(&path, &bytes).map_err(Failure::writing(&path))
     }
 
     /// Reads that of the slice in `folder`.

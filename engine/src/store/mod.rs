@@ -51,14 +51,10 @@ pub fn check_writable(path: &Utf8Path) -> Result<()> {
     let folder = path.parent().filter(|parent| !parent.as_str().is_empty());
     remove_leftovers(folder.unwrap_or(Utf8Path::new(".")));
     let existed = path.exists();
-    fs::File::options()
-        .append(true)
-        .create(true)
-        .open(path)
-        .map_err(|e| Failure::output(path.as_std_path(), &e))?;
+    fs::File::options().append(true).create(true).open(path).map_err(Failure::writing(path))?;
     if !existed {
         // An empty file would look like a result if the run ended here.
-        fs::remove_file(path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+        fs::remove_file(path).map_err(Failure::writing(path))?;
     }
     Ok(())
 }
@@ -120,7 +116,7 @@ pub fn writable(target_directory: &Utf8Path) -> Result<()> {
         fs::create_dir_all(&folder)?;
         tempfile::tempfile_in(&folder).map(drop)
     };
-    write().map_err(|e| Failure::output(folder.as_std_path(), &e))
+    write().map_err(Failure::writing(&folder))
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ pub fn keep_for_archives(target: &Utf8Path) -> Result<()> {
     let folder = mark.parent().unwrap_or(target);
     let text = "Runs of archives are stored here. They do not move to a workspace.\n";
     let written = fs::create_dir_all(folder).and_then(|()| fs::write(&mark, text));
-    written.map_err(|e| Failure::output(mark.as_std_path(), &e))
+    written.map_err(Failure::writing(&mark))
 }
 
 fn move_to(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {

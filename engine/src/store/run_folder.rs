@@ -208,7 +208,7 @@ impl RunFolder {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
                 _ => fs::copy(from, &to).map(|_| to.clone()),
             })
-            .map_err(|e| Failure::output(to.as_std_path(), &e))
+            .map_err(Failure::writing(&to))
     }
 
     /// Removes the folder of a run that has not begun; that of a slice goes by itself.
@@ -237,7 +237,7 @@ impl RunFolder {
         let document = |name: &str, run: &Run| {
             let path = self.path.join(name);
             write_whole_by(&path, |file| Ok(serde_json::to_writer(file, run)?))
-                .map_err(|e| Failure::output(path.as_std_path(), &e))
+                .map_err(Failure::writing(&path))
         };
         let mut outcome = document("run.json", run);
         if let Some(base) = base {
@@ -248,7 +248,7 @@ impl RunFolder {
         }
         for path in [Some(self.path.join(VERDICT)), latest].into_iter().flatten() {
             let written = write_whole(&path, &verdict);
-            outcome = outcome.and(written.map_err(|e| Failure::output(path.as_std_path(), &e)));
+            outcome = outcome.and(written.map_err(Failure::writing(&path)));
         }
         outcome
     }

@@ -165,7 +165,7 @@ impl Devices {
             return Ok(passes.to_owned());
         }
         let folder = passes.join(format!("device-{at}"));
-        fs::create_dir_all(&folder).map_err(|e| Failure::output(folder.as_std_path(), &e))?;
+        fs::create_dir_all(&folder).map_err(Failure::writing(&folder))?;
         Ok(folder)
     }
 }

@@ -107,7 +107,7 @@ impl Exports {
         let mut result = Ok(());
         for (path, format) in self.files.iter().filter(|(path, _)| path != STANDARD_OUTPUT) {
             let written = write_whole_by(path, |file| write(*format, run, outcome, file));
-            result = result.and(written.map_err(|e| Failure::output(path.as_std_path(), &e)));
+            result = result.and(written.map_err(Failure::writing(path)));
         }
         match &self.charts {
             Some(folder) => result.and(folder.write(run, &View::default())),

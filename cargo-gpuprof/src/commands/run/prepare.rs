@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use gpuprof_model::metric::{Catalogue, Class, SetDirection};
 use gpuprof_model::protocol::{CounterRange, SeriesDescription};
-use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns};
+use gpuprof_model::run::{Run, SectionColumns};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::{ExitCode, SeriesId};
 
@@ -499,20 +499,11 @@ pub(super) fn build(plan: Plan, interrupt: &Interrupt) -> Result<Prepared> {
         false => Some(nvtx_library(&source.target_directory)?),
     };
     let counts = plan.setups.iter().any(|setup| setup.counters().is_some());
-    let document = Run {
-        schema_version: SCHEMA_VERSION,
-        id: folder.id.clone(),
-        provenance: provenance::record(&plan, &kernels, counts),
-        series: Vec::new(),
-        comparison: None,
-        conclusion: None,
-        advice: Vec::new(),
-    };
-    let base = base.as_ref().map(|base| Run {
-        id: Run::base_id(&folder.id),
-        provenance: provenance::of_base(&document.provenance, base, &of_base),
-        series: plan.both.known.clone(),
-        ..document.clone()
+    let provenance = provenance::record(&plan, &kernels, counts);
+    let document = Run::unjudged(&folder.id, provenance, Vec::new());
+    let base = base.as_ref().map(|base| {
+        let provenance = provenance::of_base(&document.provenance, base, &of_base);
+        Run::unjudged(Run::base_id(&folder.id), provenance, plan.both.known.clone())
     });
     let made = resume_key::compute(&plan, &document, base.as_ref());
     let passes = folder.passes();

@@ -168,15 +168,8 @@ impl<'a> Results<'a> {
         };
         let beside = |known: &Against, base: usize| {
             let run = known.run.as_ref().map_err(Clone::clone);
-            let run = run.map(|run| Run {
-                series: vec![so_far(base)],
-                id: run.id.clone(),
-                provenance: run.provenance.clone(),
-                comparison: None,
-                conclusion: None,
-                advice: Vec::new(),
-                ..*run
-            });
+            let run =
+                run.map(|run| Run::unjudged(&run.id, run.provenance.clone(), vec![so_far(base)]));
             let (name, scope) = (known.name.clone(), known.scope.clone());
             Against { name, run, scope, ..*known }
         };

@@ -6,7 +6,7 @@
 //! them over the whole.
 
 use gpuprof_model::ExitCode;
-use gpuprof_model::run::{Provenance, Run, SCHEMA_VERSION, SliceRecord};
+use gpuprof_model::run::{Provenance, Run, SliceRecord};
 
 use super::decided::Prepared;
 use super::inputs::Inputs;
@@ -150,14 +150,6 @@ pub(super) fn end_empty(inputs: &Inputs) -> Result<()> {
         slices,
         ..Provenance::default()
     };
-    let run = Run {
-        schema_version: SCHEMA_VERSION,
-        id: folder.id.clone(),
-        provenance,
-        series: Vec::new(),
-        comparison: None,
-        conclusion: None,
-        advice: Vec::new(),
-    };
+    let run = Run::unjudged(&folder.id, provenance, Vec::new());
     folder.save(&run, None, ExitCode::Success, false)
 }
