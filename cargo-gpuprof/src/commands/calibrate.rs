@@ -11,20 +11,16 @@ use super::settings::Settings;
 use super::stored::{layers, places, with_metrics_of};
 use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat};
 use crate::options::{Purpose, Repeats, RunOptions};
-use gpuprof_analysis::gate::calibrate::{
-    Calibrated, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, draws, rate_default_gate,
-};
-use gpuprof_analysis::gate::default_gate::default_gate;
-use gpuprof_analysis::gate::forecast::{Forecast, forecast};
+use gpuprof_analysis::gate::calibrate::{MIN_SPLIT, calibrate as found_in, rate_default_gate};
+use gpuprof_analysis::gate::forecast::forecast;
 use gpuprof_analysis::gate::outcome::RunOutcome;
-use gpuprof_analysis::gate::rates::Rates;
-use gpuprof_analysis::sequential::{FAIL_BUDGET, Most};
+use gpuprof_analysis::sequential::Most;
 use gpuprof_analysis::view::View;
 use gpuprof_engine::store::document;
+use gpuprof_report::Calibration;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::printable_output::show_plain;
-use gpuprof_system::{json_text, pad};
 
 /// Measures, or loads a stored run, and reports the machine's noise.
 ///
@@ -64,8 +60,8 @@ fn of_stored(
     let run = document::find(&target, text)?;
     let (layers, _) = layers(&root, &options.configuration)?;
     let format = Settings::new(options.given.clone(), &layers).message_format.value;
-    let rated = Rated::prepare(&run, configurations)?;
-    rated.write(&run, format, out).map_err(Failure::standard_output)
+    let calibration = calibration(&run, configurations)?;
+    write(&calibration, &run, format, out).map_err(Failure::standard_output)
 }
 
 /// The rates of a new run.
@@ -80,13 +76,13 @@ fn of_new(
     request.given.gate = Some(false.into());
     // The noise of a machine is that of this machine.
     (request.purpose, request.slice) = (Purpose::Noise, None);
-    let mut shown = Noise { rated: None, configurations };
+    let mut shown = Noise { calibration: None, configurations };
     profile(request, &mut shown, interrupt, out)
 }
 
 /// Shows the noise in place of the run.
 struct Noise {
-    rated: Option<Rated>,
+    calibration: Option<Calibration>,
     /// The number of configurations of the rated run, if requested.
     configurations: Option<u32>,
 }
@@ -97,7 +93,7 @@ impl Presenter for Noise {
     }
 
     fn accept(&mut self, run: &Run) -> Result<()> {
-        self.rated = Some(Rated::prepare(run, self.configurations)?);
+        self.calibration = Some(calibration(run, self.configurations)?);
         Ok(())
     }
 
@@ -109,214 +105,45 @@ impl Presenter for Noise {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let format = settings.message_format.value;
-        self.rated.as_ref().map_or(Ok(()), |rated| rated.write(run, format, out))
+        self.calibration.as_ref().map_or(Ok(()), |found| write(found, run, format, out))
     }
 }
 
-/// A run and the machine's rates.
-struct Rated {
-    metrics: Vec<Calibrated>,
-    gate: Vec<Rates>,
-    forecast: Option<Forecast>,
-}
-
-impl Rated {
-    /// The result of `run` for runs with so many `configurations`, or as many as it has itself.
-    ///
-    /// # Errors
-    /// It has too few processes (exit code 106).
-    fn prepare(run: &Run, configurations: Option<u32>) -> Result<Self> {
-        let catalogue = with_metrics_of(Catalogue::built_in(), run);
-        let metrics = found_in(&catalogue, run);
-        if metrics.is_empty() {
-            let emulated = run.provenance.device.as_ref().is_some_and(|device| device.emulated);
-            return Err(match emulated {
-                true => Failure::new(ExitCode::NotPossible, NO_NOISE),
-                false => Failure::new(ExitCode::NotJudged, too_few(run)),
-            });
-        }
-        let measured = run.series.iter().map(|series| series.configurations.len()).sum();
-        let configurations = configurations.map_or(measured, |count| count as usize);
-        let forecast = forecast(run, configurations, Most::DEFAULT, MIN_SPLIT);
-        Ok(Self { metrics, gate: rate_default_gate(&catalogue, run), forecast })
-    }
-
-    fn write(&self, run: &Run, format: MessageFormat, out: &mut dyn Write) -> io::Result<()> {
-        match format {
-            MessageFormat::Human => show_plain(out, |out| {
-                human(run, &self.metrics, out)?;
-                if let Some(forecast) = &self.forecast {
-                    human_forecast(forecast, out)?;
-                }
-                human_rates(&self.gate, out)
-            }),
-            MessageFormat::Json => json(self, out),
-        }
-    }
-}
-
-fn json(rated: &Rated, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(forecast) = &rated.forecast {
-        let threshold = default_gate().text;
-        let line = serde_json::json!({
-            "reason": "run-rated", "threshold": threshold, "forecast": forecast,
+/// The noise that `run` shows, of runs with so many `configurations`, or as many as it has itself.
+///
+/// # Errors
+/// It has too few processes (exit code 106).
+fn calibration(run: &Run, configurations: Option<u32>) -> Result<Calibration> {
+    let catalogue = with_metrics_of(Catalogue::built_in(), run);
+    let metrics = found_in(&catalogue, run);
+    if metrics.is_empty() {
+        let emulated = run.provenance.device.as_ref().is_some_and(|device| device.emulated);
+        return Err(match emulated {
+            true => Failure::new(ExitCode::NotPossible, NO_NOISE),
+            false => Failure::new(ExitCode::NotJudged, too_few(run)),
         });
-        json_text::line(out, &line)?;
     }
-    for calibrated in &rated.metrics {
-        let line = serde_json::json!({ "reason": "calibrated", "calibrated": calibrated });
-        json_text::line(out, &line)?;
-    }
-    for rates in &rated.gate {
-        let line = serde_json::json!({
-            "reason": "gate-rated",
-            "threshold": default_gate().text,
-            "slowdown_percent": SLOWDOWN_PERCENT,
-            "rates": rates,
-        });
-        json_text::line(out, &line)?;
-    }
-    Ok(())
+    let measured = run.series.iter().map(|series| series.configurations.len()).sum();
+    let configurations = configurations.map_or(measured, |count| count as usize);
+    let forecast = forecast(run, configurations, Most::DEFAULT, MIN_SPLIT);
+    Ok(Calibration { metrics, gate: rate_default_gate(&catalogue, run), forecast })
 }
 
-/// The outcome of a run with `--base`.
-fn human_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
-    let Forecast { configurations, most_rounds, shares, .. } = forecast;
-    writeln!(
-        out,
-        "\nA run of {configurations} configurations with `--base`, of which each is measured in up to \
-         {most_rounds} rounds\nand judged by `{}`, simulated with these processes:\n",
-        default_gate()
-    )?;
-    writeln!(
-        out,
-        "  nothing changed: {:.2}% of runs fail (the error budget is {:.0}%), {:.2}% stay undecided",
-        100.0 * forecast.run_fails,
-        100.0 * FAIL_BUDGET,
-        100.0 * forecast.run_undecided
-    )?;
-    let unchanged = shares.first().map_or(0.0, |shares| shares.rounds);
-    #[expect(clippy::cast_precision_loss, reason = "configurations are counted")]
-    let processes = 2.0 * unchanged * *configurations as f64;
-    writeln!(
-        out,
-        "  it takes {unchanged:.1} processes a side on average: {processes:.0} processes in all\n"
-    )?;
-    writeln!(out, "  slower by  fails  passes  undecided  processes a side")?;
-    for shares in shares {
-        writeln!(
-            out,
-            "  {:>8}%  {:>4.1}%  {:>5.1}%  {:>8.1}%  {:>16.1}",
-            shares.slower_percent,
-            100.0 * shares.fail,
-            100.0 * shares.pass,
-            100.0 * shares.undecided,
-            shares.rounds
-        )?;
+fn write(
+    calibration: &Calibration,
+    run: &Run,
+    format: MessageFormat,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match format {
+        MessageFormat::Human => show_plain(out, |out| calibration.table(run, out)),
+        MessageFormat::Json => calibration.json_lines(out),
     }
-    human_limit(forecast, out)?;
-    human_time(forecast, out)
-}
-
-/// How long such a run takes, and the time budget that is proposed.
-fn human_time(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
-    let Some(time) = forecast.time else {
-        return writeln!(
-            out,
-            "  no time budget is proposed: this run does not say how long its processes took; \
-             `cargo gpuprof calibrate` measures it"
-        );
-    };
-    let seconds = |seconds: f64| format!("{seconds:.0} s");
-    let budget = match time.proposed_budget {
-        seconds if seconds.is_multiple_of(60) => format!("{}min", seconds / 60),
-        seconds => format!("{seconds}s"),
-    };
-    writeln!(
-        out,
-        "  at {:.2} s a process it takes {}, and {} where one configuration needs all {} rounds\n  \
-         proposed: --time-budget {budget}",
-        time.seconds_per_process,
-        seconds(time.unchanged),
-        seconds(time.with_one_in_doubt),
-        forecast.most_rounds
-    )
-}
-
-fn human_limit(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
-    match (forecast.proposed_percent, forecast.proposed_catches) {
-        (Some(limit), Some(caught)) => writeln!(
-            out,
-            "\n  proposed: every duration <= baseline + {limit}%, which catches slowdowns of \
-             {caught}% with 95%"
-        ),
-        (Some(limit), None) => {
-            writeln!(out, "\n  proposed: every duration <= baseline + {limit}%")
-        }
-        (None, _) => {
-            writeln!(out, "\n  no limit of up to 10% can be kept: the processes differ by too much")
-        }
-    }
-}
-
-fn human_rates(rated: &[Rates], out: &mut dyn Write) -> io::Result<()> {
-    if rated.is_empty() {
-        return Ok(());
-    }
-    writeln!(
-        out,
-        "\nAgainst a stored baseline, `{}`, in percent of the configurations:\n\n\
-         --repeat  false alarms  undecided  {SLOWDOWN_PERCENT}% slower: caught  passed",
-        default_gate()
-    )?;
-    for rates in rated {
-        writeln!(
-            out,
-            "{:>8}  {:>12.1}  {:>9.1}  {:>17.1}  {:>6.1}",
-            rates.processes.to_string(),
-            rates.false_alarms_percent,
-            rates.undecided_percent,
-            rates.caught_percent,
-            rates.missed_percent,
-        )?;
-    }
-    Ok(())
 }
 
 fn too_few(run: &Run) -> String {
     format!(
         "no configuration of run {} has a noisy metric from at least {MIN_SPLIT} processes (--repeat {CALIBRATE_REPEAT})",
         run.id
-    )
-}
-
-fn human(run: &Run, all: &[Calibrated], out: &mut dyn Write) -> io::Result<()> {
-    let device = run.provenance.device.as_ref().map_or("no device", |device| device.name.as_str());
-    writeln!(out, "{device}, run {}\n", run.id)?;
-    let width = all.iter().map(|c| c.metric.len()).max().unwrap_or(0).max("metric".len());
-    writeln!(
-        out,
-        "{}  noise (median, worst)  seen with 95%  false alarms  proposed",
-        pad::left("metric", width)
-    )?;
-    for found in all {
-        let (median, worst) = found.noise_percent;
-        writeln!(
-            out,
-            "{}  {:>9.2}%, {:>8.2}%  {:>12.2}%  {:>11.2}%  {}",
-            pad::left(&found.metric, width),
-            median,
-            worst,
-            found.visible_percent,
-            found.false_alarms_percent,
-            found.proposed
-        )?;
-    }
-    let (configurations, processes) = (all[0].configurations, all[0].processes);
-    let draws = draws(configurations);
-    writeln!(
-        out,
-        "\n{configurations} configurations in {processes} processes each, drawn for two sides {draws} times. Noise is that of one session: \
-         days apart it is larger, so compare runs of one job"
     )
 }
