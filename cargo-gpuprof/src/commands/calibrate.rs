@@ -109,7 +109,7 @@ impl Presenter for Noise {
     }
 }
 
-/// The noise that `run` shows, of runs with so many `configurations`, or as many as it has itself.
+/// The noise of `run`, for runs with so many `configurations`, or as many as it has itself.
 ///
 /// # Errors
 /// It has too few processes (exit code 106).

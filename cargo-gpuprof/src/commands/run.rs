@@ -32,6 +32,7 @@ mod request;
 mod results;
 mod resume_key;
 mod scheduler;
+mod selected;
 mod slice;
 mod source_counters;
 mod sources;
@@ -52,9 +53,10 @@ use refusal::Blocked;
 
 pub(super) use conclude::prune;
 pub(super) use exports::Exports;
-pub(super) use prepare::{NO_NOISE, PlannedRequest, planned_for};
+pub(super) use prepare::NO_NOISE;
 pub(super) use presenter::{Presenter, Table};
 pub(super) use request::Request;
+pub(super) use selected::{PlannedRequest, planned_for};
 
 /// Runs; the code says how it ended.
 ///
@@ -117,7 +119,7 @@ pub(super) fn profile(
         return Ok(ExitCode::Success);
     }
     let (plan, holds) = prepare::plan((inputs, chosen), (interrupt, &mut watch))?;
-    let refused = prepare::check_counters(&plan);
+    let refused = refusal::check(&plan);
     if plan.inputs.request.dry_run {
         dry_run::show(&plan, refused.err().as_ref(), out)?;
         return Ok(ExitCode::Success);

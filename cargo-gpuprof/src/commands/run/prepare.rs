@@ -7,11 +7,11 @@
 use std::mem;
 use std::time::SystemTime;
 
-use gpuprof_model::metric::{Catalogue, Class, SetDirection};
+use gpuprof_model::ExitCode;
+use gpuprof_model::metric::{Catalogue, Class};
 use gpuprof_model::protocol::{CounterRange, SeriesDescription};
 use gpuprof_model::run::{Run, SectionColumns};
 use gpuprof_model::threshold::Threshold;
-use gpuprof_model::{ExitCode, SeriesId};
 
 use super::base::{self, OtherRevision};
 use super::counters::{self, CounterSetup, Known};
@@ -19,35 +19,28 @@ use super::decided::{Plan, Prepared};
 use super::devices::Devices;
 use super::exports::Exports;
 use super::inputs::{Chosen, Inputs};
-use super::refusal::Blocked;
 use super::request::Request;
-use super::{against, kernels, provenance, refusal, resume_key, slice};
-use crate::commands::ranges::find_old_ranges;
-use crate::commands::selection::selection;
+use super::selected::selected;
+use super::{against, kernels, provenance, resume_key, slice};
 use crate::commands::settings::{Layers, Origin, Settings};
 use crate::commands::source::Kernels;
 use crate::commands::stored::places;
-use crate::commands::thresholds::Annotated;
-use crate::commands::{Opened, Source};
-use crate::commands::{thresholds, viewed};
-use crate::options::{CargoRequest, ClockControl, Interleave, PlaceOptions, Purpose, Repeats};
+use crate::commands::{Opened, Source, viewed};
+use crate::options::{CargoRequest, ClockControl, Interleave, PlaceOptions, Repeats};
 use gpuprof_analysis::gate::outcome::Gate;
 use gpuprof_analysis::sequential::{LOOKS, Most};
 use gpuprof_analysis::view::View;
 use gpuprof_catalogue::chips::expanded;
 use gpuprof_catalogue::rules;
-use gpuprof_catalogue::sections::{Sections, chip_of};
+use gpuprof_catalogue::sections::chip_of;
 use gpuprof_engine::device::{Hold, HoldRequest};
 use gpuprof_engine::emulator::{emulator_folder, nvtx_library};
 use gpuprof_engine::execute::{HarnessProcess, SideModules};
 use gpuprof_engine::passes::Stopwatch;
-use gpuprof_engine::plan::Both;
-use gpuprof_engine::plan::Checked;
-use gpuprof_engine::plan::{self, PlannedSeries, Selection, Side};
+use gpuprof_engine::plan::{self, Both, Checked, Selection, Side};
 use gpuprof_engine::store::baseline::Baselines;
 use gpuprof_engine::store::plans::Plans;
 use gpuprof_engine::store::{RunFolder, document};
-use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 
@@ -294,59 +287,6 @@ fn complete(
     Ok(())
 }
 
-/// The selected series, and the notes on both sides of a comparison.
-///
-/// # Errors
-/// Discovery, selection, thresholds.
-fn selected(inputs: &Inputs, probe: &HarnessProcess<'_>, sections: Sections) -> Result<Chosen> {
-    let Inputs { request, layers, settings, source, base, .. } = inputs;
-    let Selected { described, selection, planned } =
-        select(request, layers, settings, source, probe)?;
-    if let Some(why) = settings.verify.turned_off("verify") {
-        console::say(format_args!("not verified: {why}"));
-    }
-    let mut notes = Vec::new();
-    if base.is_some() {
-        let sampled = match (&settings.sample.origin, settings.sample.value) {
-            (Origin::Configuration(file), Some(count)) => {
-                Some(format!("`sample = {count}` of {file}"))
-            }
-            _ => None,
-        };
-        notes = plan::left_out(&described, &planned, &selection, sampled.as_deref());
-    }
-    notes.extend(shared_by_both(inputs, sections.catalogue()));
-    notes.iter().for_each(console::say);
-    let check = |planned: PlannedSeries| {
-        let annotated = described.iter().find(|series| series.id == planned.series.id);
-        check(sections.catalogue(), planned, annotated, layers, request)
-    };
-    let checked = planned.into_iter().map(check).collect::<Result<Vec<_>>>()?;
-    Ok(Chosen { described, selection, checked, sections, notes })
-}
-
-/// Notes on common properties of both sides, which no difference between them shows: the directions
-/// of built-in metrics that this revision's files set, and that nothing is gated.
-fn shared_by_both(inputs: &Inputs, catalogue: &Catalogue) -> Vec<String> {
-    let mut notes = Vec::new();
-    if inputs.base.is_some() {
-        let note = |SetDirection { metric, direction, file }: SetDirection<'_>| {
-            format!("direction of {metric} set in {file}: {}", direction.words())
-        };
-        notes.extend(catalogue.turned().map(note));
-    }
-    let compares = inputs.base.is_some() || inputs.against.is_some();
-    let gate = &inputs.settings.gate;
-    if compares && !gate.value && !gate.on_command_line() && inputs.slice.is_none() {
-        notes.push(UNGATED.to_owned());
-    }
-    notes
-}
-
-/// What is said where the configuration or the environment takes the gate away.
-const UNGATED: &str =
-    "no threshold decides the exit code: `gate` is false (show-config says where)";
-
 /// For each series: whether configurations that absolute limits leave open are measured further.
 /// That is so in a gated run, if such a limit is on a noisy metric.
 fn limited((checked, catalogue): (&[Checked], &Catalogue), inputs: &Inputs) -> Vec<bool> {
@@ -469,15 +409,6 @@ fn setups(
     (0..devices.count()).map(setup).collect()
 }
 
-/// Refuses a plan with a threshold that no device of it could decide.
-///
-/// # Errors
-/// There is one (exit code 107).
-pub(super) fn check_counters(plan: &Plan) -> Result<(), Blocked> {
-    let Plan { catalogue, setups, devices, assignment, inputs, .. } = plan;
-    refusal::of_all(catalogue, plan.both.heads(), setups, devices, assignment, &inputs.settings)
-}
-
 /// The run, with its kernels built.
 ///
 /// # Errors
@@ -515,101 +446,4 @@ pub(super) fn build(plan: Plan, interrupt: &Interrupt) -> Result<Prepared> {
     let modules = [(Side::Head, built(kernels)), (Side::Base, built(of_base))].into();
     let built = SystemTime::now();
     Ok(Prepared { modules, emulator, nvtx, document, base, made, passes, built, plan })
-}
-
-/// A request, as far as it can be planned without a device.
-pub(in crate::commands) struct PlannedRequest {
-    /// The harnesses.
-    pub(in crate::commands) source: Source,
-    /// The layers of settings.
-    pub(in crate::commands) layers: Layers,
-    /// The settings that result from them.
-    pub(in crate::commands) settings: Settings,
-    /// The series.
-    pub(in crate::commands) series: Vec<PlannedSeries>,
-}
-
-/// Plans `request` without a device.
-///
-/// # Errors
-/// Build, configuration file, discovery, selection.
-pub(in crate::commands) fn planned_for(
-    request: &Request,
-    interrupt: &Interrupt,
-) -> Result<PlannedRequest> {
-    let opened = Opened::new(&request.wanted)?;
-    let layers = Layers::new(&opened.config, request.preset.as_deref())?;
-    let settings = Settings::new(request.given.clone(), &layers);
-    let build = settings.build_options(request.wanted.cargo.clone());
-    let (unpacked, source) = opened.build(build)?;
-    let process = HarnessProcess::for_query(unpacked.path(), interrupt);
-    let series = select(request, &layers, &settings, &source, &process)?.planned;
-    Ok(PlannedRequest { source, layers, settings, series })
-}
-
-/// The series of a request.
-struct Selected {
-    /// All series of the harnesses.
-    described: Vec<SeriesDescription>,
-    /// The filters and clauses that select from them.
-    selection: Selection,
-    /// The selected series.
-    planned: Vec<PlannedSeries>,
-}
-
-/// Selects the series of `request` from those of the harnesses.
-fn select(
-    request: &Request,
-    layers: &Layers,
-    settings: &Settings,
-    source: &Source,
-    process: &HarnessProcess<'_>,
-) -> Result<Selected> {
-    let described = source.describe(process)?;
-    if source.other_packages().is_empty() && source.bench_targets().is_empty() {
-        let ids: Vec<&SeriesId> = described.values().flatten().map(|series| &series.id).collect();
-        let sentences = layers.tables_of_no_series(&ids);
-        // A threshold that judges nothing is not a pass.
-        if !sentences.is_empty() && settings.strict.value {
-            return Err(Failure::new(ExitCode::Configuration, sentences.join("\n")));
-        }
-        sentences.iter().for_each(console::say);
-    }
-    let all = described.values().flatten();
-    let mut selection = selection(&request.named, (layers, settings), all)?;
-    // The configuration file samples measurements; a fault may be in any configuration.
-    if request.purpose == Purpose::Check && !settings.sample.on_command_line() {
-        selection.sample = None;
-    }
-    let flat = described.iter().flat_map(|(&h, all)| all.iter().map(move |s| (h, s.clone())));
-    let planned = plan::plan(flat, &selection)?;
-    planned.iter().flat_map(|series| &series.unlisted).for_each(console::warn);
-    let old = find_old_ranges(&planned, &selection);
-    old.iter().for_each(|note| settings.notes().say(note));
-    let described = described.into_values().flatten().collect();
-    Ok(Selected { described, selection, planned })
-}
-
-fn check(
-    catalogue: &Catalogue,
-    planned: PlannedSeries,
-    annotated: Option<&SeriesDescription>,
-    layers: &Layers,
-    request: &Request,
-) -> Result<Checked> {
-    let mut series = Annotated::from(&planned.series);
-    series.spaces.extend(annotated.map(|series| &series.space));
-    let thresholds = match request.purpose.judges() {
-        true => thresholds::collect(catalogue, &series, layers, &request.thresholds)?,
-        false => Vec::new(),
-    };
-    let columns = thresholds::columns(catalogue, &planned.series, layers, &request.metrics)?;
-    Ok(Checked {
-        planned,
-        thresholds,
-        columns,
-        sections: Vec::new(),
-        viewed: Vec::new(),
-        advice: Vec::new(),
-    })
 }

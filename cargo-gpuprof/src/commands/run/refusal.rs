@@ -15,15 +15,13 @@ use std::collections::BTreeSet;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
-use gpuprof_model::threshold::{Severity, Threshold};
-use gpuprof_model::verdict::{Judgement, Layer, Verdict};
+use gpuprof_model::threshold::Severity;
+use gpuprof_model::verdict::{Judgement, Verdict};
 
-use super::counters::CounterSetup;
-use super::devices::Devices;
-use crate::commands::settings::Settings;
+use super::decided::Plan;
 use crate::options::ReplayMode;
+use gpuprof_analysis::gate::applied_thresholds::ConfiguredThreshold;
 use gpuprof_engine::plan::Checked;
-use gpuprof_engine::schedule::assignment::Assignment;
 use gpuprof_system::error::{Failure, Result};
 
 /// That thresholds cannot be met without counters that a device does not give.
@@ -38,6 +36,14 @@ pub(super) struct Blocked {
 impl Blocked {
     /// The exit code of such a run.
     pub(super) const CODE: ExitCode = ExitCode::NotPossible;
+
+    /// Refuses unless no threshold is `blocked` for this `reason`.
+    fn unless_empty(blocked: Vec<String>, reason: String) -> Result<(), Self> {
+        match blocked.is_empty() {
+            true => Ok(()),
+            false => Err(Self { thresholds: listed(blocked), reason }),
+        }
+    }
 
     /// The failure that a run ends with.
     pub(super) fn into_failure(self) -> Failure {
@@ -57,59 +63,36 @@ impl Blocked {
 /// How many thresholds are named before the rest is counted.
 const NAMED: usize = 4;
 
-/// Refuses if a threshold of `checked` cannot be met because `setups` lack counters of a device.
+/// Refuses `plan` if a threshold of it cannot be met because a device does not give the counters
+/// for the configurations that it measures.
 ///
 /// # Errors
-/// It cannot (exit code 107).
-pub(super) fn of_all(
-    catalogue: &Catalogue,
-    checked: &[Checked],
-    setups: &[CounterSetup],
-    devices: &Devices,
-    spread: &Assignment,
-    settings: &Settings,
-) -> Result<(), Blocked> {
+/// There is one (exit code 107).
+pub(super) fn check(plan: &Plan) -> Result<(), Blocked> {
+    let Plan { catalogue, both, setups, devices, assignment, inputs, .. } = plan;
+    let settings = &inputs.settings;
     if settings.replay_mode.value == ReplayMode::None || !settings.gate.value {
         return Ok(());
     }
     let name = devices.records.first().map(|device| device.name.as_str());
-    for (at, setup) in setups.iter().enumerate() {
-        if let Some((counters, reason)) = setup.denied(None) {
-            let reason = devices.blamed(at, reason);
-            check(catalogue, checked, (&counters, &reason), name, |place| {
-                spread.device(place) == at
-            })?;
-        }
+    for (device, setup) in setups.iter().enumerate() {
+        let Some((counters, reason)) = setup.denied(None) else { continue };
+        let of_series = |(at, series): (usize, &Checked)| {
+            let all = &series.planned.configurations;
+            let concerns = |own: &&ConfiguredThreshold| {
+                let spoken_of = |index: &usize| own.threshold.selector.matches(&all[*index]);
+                let mut concerned = (0..all.len()).filter(spoken_of);
+                concerned.any(|index| assignment.device((at, index)) == device)
+            };
+            let id = series.planned.series.id.to_string();
+            let concerned = series.thresholds.iter().filter(concerns);
+            concerned.map(|own| (id.clone(), own.clone())).collect::<Vec<_>>()
+        };
+        let thresholds = both.heads().iter().enumerate().flat_map(of_series);
+        let blocked = blocked(catalogue, thresholds, &counters, name);
+        Blocked::unless_empty(blocked, devices.blamed(device, reason))?;
     }
     Ok(())
-}
-
-/// Refuses where a threshold of `checked` cannot be met without `counters`, which the device called
-/// `name` does not give for `reason`; `measures` says which configurations (series, position) are
-/// its.
-///
-/// # Errors
-/// It cannot (exit code 107).
-fn check(
-    catalogue: &Catalogue,
-    checked: &[Checked],
-    (counters, reason): (&[String], &str),
-    name: Option<&str>,
-    measures: impl Fn((usize, usize)) -> bool,
-) -> Result<(), Blocked> {
-    let of_series = |(at, series): (usize, &Checked)| {
-        let (id, all) = (series.planned.series.id.to_string(), &series.planned.configurations);
-        let concerns = |threshold: &Threshold| {
-            let spoken_of = |index: &usize| threshold.selector.matches(&all[*index]);
-            (0..all.len()).filter(spoken_of).any(|index| measures((at, index)))
-        };
-        let concerned = series.thresholds.iter().filter(|placed| concerns(&placed.threshold));
-        concerned
-            .map(|placed| (id.clone(), placed.threshold.clone(), placed.origin.clone()))
-            .collect::<Vec<_>>()
-    };
-    let thresholds = checked.iter().enumerate().flat_map(of_series);
-    refuse(catalogue, thresholds, counters, reason, name)
 }
 
 /// The message after a `run`, if thresholds of it could not be decided because of missing
@@ -124,7 +107,8 @@ pub(super) fn found_out(
         let judged = series.judgements.iter().filter(|j| j.verdict == Verdict::Unavailable);
         let threshold = |judgement: &Judgement| {
             let threshold = judgement.threshold.parsed.clone().ok()?;
-            Some((series.id.to_string(), threshold, judgement.origin.clone()))
+            let own = ConfiguredThreshold::new(threshold, judgement.origin.clone());
+            Some((series.id.to_string(), own))
         };
         judged.filter_map(threshold)
     });
@@ -140,12 +124,13 @@ pub(super) fn found_out(
 /// The thresholds that decide and need one of `counters`, each with the counter.
 fn blocked(
     catalogue: &Catalogue,
-    thresholds: impl Iterator<Item = (String, Threshold, Layer)>,
+    thresholds: impl Iterator<Item = (String, ConfiguredThreshold)>,
     counters: &[String],
     device: Option<&str>,
 ) -> Vec<String> {
     let missing: BTreeSet<&str> = counters.iter().map(String::as_str).collect();
-    let blocked = |(series, threshold, origin): (String, Threshold, Layer)| {
+    let blocked = |(series, own): (String, ConfiguredThreshold)| {
+        let ConfiguredThreshold { threshold, origin, .. } = own;
         let speaks = device.is_none_or(|device| threshold.applies_to_device(device));
         let metric = catalogue
             .find(&threshold.metric)
@@ -166,25 +151,13 @@ fn listed(mut blocked: Vec<String>) -> String {
     blocked.join("\n  ") + &more
 }
 
-fn refuse(
-    catalogue: &Catalogue,
-    thresholds: impl Iterator<Item = (String, Threshold, Layer)>,
-    counters: &[String],
-    reason: &str,
-    device: Option<&str>,
-) -> Result<(), Blocked> {
-    let blocked = blocked(catalogue, thresholds, counters, device);
-    if blocked.is_empty() {
-        return Ok(());
-    }
-    Err(Blocked { thresholds: listed(blocked), reason: reason.to_owned() })
-}
-
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
 
     use gpuprof_cupti::Code;
+    use gpuprof_model::Threshold;
+    use gpuprof_model::verdict::Layer;
 
     use super::*;
 
@@ -195,9 +168,10 @@ mod tests {
         let counters = catalogue.hardware_names(&catalogue.find("dram_throughput").unwrap());
         let counters: Vec<String> = counters.into_iter().map(Cow::into_owned).collect();
         let key = || "saxpy::saxpy".to_owned();
-        let placed = thresholds.into_iter().map(|t| (key(), t, Layer::Attribute));
-        refuse(&catalogue, placed, &counters, reason, Some("NVIDIA H200"))
-            .map_err(Blocked::into_failure)
+        let own = |t| (key(), ConfiguredThreshold::new(t, Layer::Attribute));
+        let placed = thresholds.into_iter().map(own);
+        let blocked = blocked(&catalogue, placed, &counters, Some("NVIDIA H200"));
+        Blocked::unless_empty(blocked, reason.to_owned()).map_err(Blocked::into_failure)
     }
 
     #[test]

@@ -23,9 +23,7 @@ use gpuprof_analysis::gate::run as gate;
 use gpuprof_analysis::metrics::collect::{self, CollectContext};
 use gpuprof_analysis::series;
 use gpuprof_engine::passes::{At, Open, PassResults};
-use gpuprof_engine::plan::Both;
-use gpuprof_engine::plan::Checked;
-use gpuprof_engine::plan::Side;
+use gpuprof_engine::plan::{Both, Checked, Side};
 
 /// What is known of the run.
 pub(super) struct Results<'a> {
