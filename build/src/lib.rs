@@ -8,6 +8,7 @@
 #![warn(clippy::print_stderr)]
 
 pub mod archive;
+pub mod built_kernels;
 mod command_text;
 pub mod cuda_cpp;
 mod cuda_versions;

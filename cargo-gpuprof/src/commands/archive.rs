@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use super::settings::{Layers, Settings};
-use super::{KernelTarget, Opened, Wanted};
+use super::{Opened, Wanted};
 use crate::config::DEFAULT_PATH;
 use crate::options::ArchiveOptions;
 use gpuprof_build::archive::{Contents, pack};
+use gpuprof_build::built_kernels::KernelTarget;
 use gpuprof_build::declared::Needed;
 use gpuprof_catalogue::chips::is_installed;
 use gpuprof_catalogue::rules;

@@ -22,11 +22,11 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::protocol::DriverProbe;
 
 use crate::commands::backend::is_emulated;
-use crate::commands::source::newest_cuda;
 use crate::options::{DoctorOptions, MessageFormat};
 use check::{Check, PARAMETERS, State};
 use configured::Configured;
 use devices::{Devices, Examined};
+use gpuprof_build::built_kernels::newest_cuda;
 use gpuprof_engine::cupti::{self, Answer, Question};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;

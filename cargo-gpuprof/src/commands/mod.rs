@@ -32,5 +32,5 @@ mod table;
 mod thresholds;
 mod viewed;
 
-pub use source::{KernelTarget, Opened, Source, Wanted};
+pub use source::{Opened, Source, Wanted};
 pub use standard_output::StandardOutput;

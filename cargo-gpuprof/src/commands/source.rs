@@ -1,8 +1,5 @@
 //! The source of harnesses and kernels: a workspace that is built, or an archive that is unpacked.
 
-mod built;
-mod packed;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
@@ -15,20 +12,18 @@ use super::settings::{Setting, Settings};
 use crate::config::Config;
 use crate::options::{BuildOptions, CargoOptions, CargoRequest, ConfigFile};
 use gpuprof_build::archive::{self, Unpacked};
-use gpuprof_build::declared::{self, Needed, Tools};
+use gpuprof_build::built_kernels::{KernelTarget, Kernels, Workspace};
+use gpuprof_build::declared::Needed;
 use gpuprof_build::host::{self, Harness, HostBuild};
-use gpuprof_build::kernels::KernelBuild;
 use gpuprof_build::revision;
-use gpuprof_build::toolchain::{self, Candidates};
 use gpuprof_catalogue::chips::is_installed;
 use gpuprof_catalogue::rules;
 use gpuprof_catalogue::sections::{self, Sections};
 use gpuprof_engine::execute::{self, HarnessProcess};
-use gpuprof_engine::store::own_folder::{OwnFolder, Workspace, keep_for_archives};
+use gpuprof_engine::store::own_folder::{self, OwnFolder, keep_for_archives};
 use gpuprof_engine::{discover, store};
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
-use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::own_file::OwnFile;
 use gpuprof_system::scratch::Scratch;
 
@@ -45,41 +40,13 @@ pub struct Source {
     pub config: Config,
     /// Our sections over the metrics that are known with the settings.
     sections: Sections,
-    /// When the build of the harnesses began.
+    place: Place,
+    /// How the harnesses of a workspace are built.
+    build: BuildOptions,
+    /// The features of each library in the harnesses of a workspace, by package.
+    features: BTreeMap<String, Vec<String>>,
+    /// When their build began.
     begun: SystemTime,
-    origin: Origin,
-}
-
-#[derive(Debug)]
-enum Origin {
-    Workspace {
-        metadata: Box<Metadata>,
-        cargo: Box<BuildOptions>,
-        /// The features of each library in the harnesses, by package.
-        features: BTreeMap<String, Vec<String>>,
-    },
-    Archive(Box<Unpacked>),
-}
-
-/// The newest CUDA version with PTX that the emulated driver accepts.
-const EMULATED: (u32, u32) = (13, 5);
-
-/// The newest CUDA version with PTX that a driver with version 13000 accepts, or the emulated one.
-pub fn newest_cuda(driver: Option<u32>) -> (u32, u32) {
-    driver.map_or(EMULATED, |version| (version / 1000, version % 1000 / 10))
-}
-
-/// The target and tools of a kernel build.
-#[derive(Debug, Clone, Copy)]
-pub struct KernelTarget<'a> {
-    /// The GPU architecture, `sm_80`.
-    pub arch: &'a str,
-    /// The toolchain, if the user named one.
-    pub toolchain: Option<&'a str>,
-    /// The newest CUDA version with PTX that the driver accepts, if a driver is known.
-    pub newest: Option<(u32, u32)>,
-    /// Ends a build.
-    pub interrupt: &'a Interrupt,
 }
 
 /// Which harnesses are wanted: those of an archive, or else those of the workspace that cargo's
@@ -123,7 +90,15 @@ enum Place {
     Archive(Box<Unpacked>),
 }
 
-pub use built::Kernels;
+impl Place {
+    /// The workspace root; the present folder for an archive.
+    fn root(&self) -> &Utf8Path {
+        match self {
+            Self::Workspace(metadata) => &metadata.workspace_root,
+            Self::Archive(_) => Utf8Path::new("."),
+        }
+    }
+}
 
 impl Opened {
     /// Finds or unpacks what is `wanted`, and reads its configuration.
@@ -166,10 +141,7 @@ impl Opened {
 
     /// The workspace root; the present folder for an archive.
     pub fn root(&self) -> &Utf8Path {
-        match &self.place {
-            Place::Workspace(metadata) => &metadata.workspace_root,
-            Place::Archive(_) => Utf8Path::new("."),
-        }
+        self.place.root()
     }
 
     /// The folder of the runs and baselines of the workspace that `options` build. Prints files
@@ -195,24 +167,33 @@ impl Opened {
         let begun = SystemTime::now();
         let stored = self.stored(&options);
         let Self { config, sections, place, folder } = self;
-        let (mut harnesses, target_directory, origin) = match place {
+        let (built, target_directory) = match &place {
             Place::Workspace(metadata) => {
-                let target_directory = host::target_directory(&metadata, &options.cargo);
+                let target_directory = host::target_directory(metadata, &options.cargo);
                 store::writable(&target_directory)?;
-                let HostBuild { harnesses, features } = host::build(&metadata, &options)?;
-                let cargo = Box::new(options);
-                (harnesses, target_directory, Origin::Workspace { metadata, cargo, features })
+                (host::build(metadata, &options)?, target_directory)
             }
             Place::Archive(unpacked) => {
                 keep_for_archives(&stored)?;
-                (unpacked.harnesses(), stored.clone(), Origin::Archive(unpacked))
+                let (harnesses, features) = (unpacked.harnesses(), BTreeMap::new());
+                (HostBuild { harnesses, features }, stored.clone())
             }
         };
+        let HostBuild { mut harnesses, features } = built;
         execute::stand_in(&mut harnesses, &target_directory)?;
-        Ok((
-            folder,
-            Source { harnesses, target_directory, stored, config, sections, begun, origin },
-        ))
+        let build = options;
+        let source = Source {
+            harnesses,
+            target_directory,
+            stored,
+            config,
+            sections,
+            place,
+            build,
+            features,
+            begun,
+        };
+        Ok((folder, source))
     }
 }
 
@@ -221,7 +202,7 @@ impl Opened {
 pub fn own_folder(metadata: &Metadata, target: &Utf8Path, notes: Notes) -> Utf8PathBuf {
     let packages = metadata.workspace_packages();
     let packages: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
-    let workspace = Workspace { root: &metadata.workspace_root, packages: &packages };
+    let workspace = own_folder::Workspace { root: &metadata.workspace_root, packages: &packages };
     let OwnFolder { path, moved } = workspace.own_folder(target);
     moved.into_iter().for_each(|moved| notes.say(moved));
     path
@@ -247,10 +228,7 @@ impl Source {
         &self,
         process: &HarnessProcess<'_>,
     ) -> Result<BTreeMap<usize, Vec<SeriesDescription>>> {
-        let in_each = match &self.origin {
-            Origin::Workspace { cargo, .. } => cargo.in_each_bench,
-            Origin::Archive(_) => false,
-        };
+        let in_each = self.build.in_each_bench && self.is_workspace();
         discover::series(process, &self.harnesses, in_each)
     }
 
@@ -264,7 +242,7 @@ impl Source {
     ) -> Result<BTreeMap<usize, Vec<SeriesDescription>>> {
         let described = self.series(process)?;
         // An archive was built in another folder.
-        if let Origin::Workspace { .. } = self.origin {
+        if self.is_workspace() {
             discover::refuse_foreign(&self.harnesses, &described)?;
         }
         Ok(described)
@@ -281,8 +259,8 @@ impl Source {
         let cargo = host::as_far_as_known(&metadata, build.cargo)?;
         let target_directory = host::target_directory(&metadata, &cargo);
         store::writable(&target_directory)?;
-        let cargo = Box::new(BuildOptions { cargo, ..build });
-        let HostBuild { mut harnesses, features } = host::build(&metadata, &cargo)?;
+        let build = BuildOptions { cargo, ..build };
+        let HostBuild { mut harnesses, features } = host::build(&metadata, &build)?;
         execute::stand_in(&mut harnesses, &target_directory)?;
         Ok(Self {
             harnesses,
@@ -290,8 +268,10 @@ impl Source {
             target_directory,
             config: Config::default(),
             sections: Sections::built_in()?,
+            place: Place::Workspace(Box::new(metadata)),
+            build,
+            features,
             begun,
-            origin: Origin::Workspace { metadata: Box::new(metadata), cargo, features },
         })
     }
 
@@ -306,59 +286,34 @@ impl Source {
         wanted: &[Needed<'_>],
         target: KernelTarget<'_>,
     ) -> Result<Kernels> {
-        match &self.origin {
-            Origin::Workspace { metadata, cargo, features } => {
-                // What is not Rust is there or compiled in seconds: refused before rustc is asked.
-                let tools = Tools {
-                    folder: &self.target_directory.join("gpuprof/declared"),
-                    arch: target.arch,
-                    newest: target.newest,
+        match &self.place {
+            Place::Workspace(metadata) => {
+                let workspace = Workspace {
+                    metadata,
+                    target_directory: &self.target_directory,
+                    cargo: &self.build,
+                    features: &self.features,
                     harnesses: &self.harnesses,
-                    quiet: cargo.silent(),
-                    interrupt: target.interrupt,
+                    harnesses_begun: self.begun,
                 };
-                let built = declared::build(wanted, &tools)?;
-                let mut kernels = Kernels::default();
-                if !packages.is_empty() {
-                    let toolchain = toolchain::find(target.toolchain, &Candidates::default())?;
-                    let build = KernelBuild {
-                        metadata,
-                        target_directory: &self.target_directory,
-                        cargo,
-                        features,
-                        arch: target.arch,
-                        toolchain: &toolchain,
-                        harnesses_begun: self.begun,
-                    };
-                    for package in packages {
-                        kernels.modules.insert(package.clone(), build.build(package)?);
-                    }
-                    kernels.toolchain = Some(toolchain.version.clone());
-                }
-                kernels.modules.extend(built.modules);
-                kernels.declared = built.entries;
-                let compilers = kernels.toolchain.into_iter().chain(built.compilers);
-                kernels.toolchain = compilers.reduce(|all, next| format!("{all}; {next}"));
-                Ok(kernels)
+                Kernels::build(packages, wanted, &workspace, target)
             }
-            Origin::Archive(unpacked) => packed::kernels(unpacked, packages, wanted),
+            Place::Archive(unpacked) => Kernels::of_archive(unpacked, packages, wanted),
         }
+    }
+
+    fn is_workspace(&self) -> bool {
+        matches!(self.place, Place::Workspace(_))
     }
 
     /// The workspace root; the present folder for an archive.
     pub fn root(&self) -> Utf8PathBuf {
-        match &self.origin {
-            Origin::Workspace { metadata, .. } => metadata.workspace_root.clone(),
-            Origin::Archive(_) => ".".into(),
-        }
+        self.place.root().to_owned()
     }
 
     /// The folder of the source; none of an archive.
     pub fn folder(&self) -> Option<Utf8PathBuf> {
-        match &self.origin {
-            Origin::Workspace { metadata, .. } => Some(metadata.workspace_root.clone()),
-            Origin::Archive(_) => None,
-        }
+        self.is_workspace().then(|| self.root())
     }
 
     /// Our sections and those of the workspace; for an archive those that it contains, with those
@@ -368,7 +323,7 @@ impl Source {
     /// A file that is wrong (exit code 96).
     pub fn sections(&self) -> Result<Sections> {
         let mut files = sections::own(&self.root())?;
-        if let Origin::Archive(unpacked) = &self.origin {
+        if let Place::Archive(unpacked) = &self.place {
             files = OwnFile::joined(files, &unpacked.manifest.sections);
         }
         self.sections.clone().with(&files, |name| is_installed(None, name))
@@ -383,7 +338,7 @@ impl Source {
     pub fn rules(&self, setting: &Setting<Option<Utf8PathBuf>>) -> Result<Vec<OwnFile>> {
         let root = self.root();
         let folder = Settings::export(setting, &root);
-        let Origin::Archive(unpacked) = &self.origin else {
+        let Place::Archive(unpacked) = &self.place else {
             return rules::own(&root, folder.as_deref());
         };
         if setting.on_command_line() {
@@ -396,7 +351,7 @@ impl Source {
 
     /// Packages of the workspace with harnesses that were not selected.
     pub fn other_packages(&self) -> BTreeSet<String> {
-        let Origin::Workspace { metadata, .. } = &self.origin else { return BTreeSet::new() };
+        let Place::Workspace(metadata) = &self.place else { return BTreeSet::new() };
         let built = |name: &str| self.harnesses.iter().any(|h| h.package == name);
         let names = metadata.workspace_packages().into_iter().map(|p| p.name.to_string());
         names.filter(|name| !built(name)).collect()
@@ -404,18 +359,15 @@ impl Source {
 
     /// The bench targets that were selected; all if it is empty.
     pub fn bench_targets(&self) -> &[String] {
-        match &self.origin {
-            Origin::Workspace { cargo, .. } => &cargo.cargo.bench,
-            Origin::Archive(_) => &[],
-        }
+        if self.is_workspace() { &self.build.cargo.bench } else { &[] }
     }
 
     /// The git revision of the source, with `-dirty` where it has changes or sources that git does
     /// not track.
     pub fn git_revision(&self) -> Option<String> {
-        match &self.origin {
-            Origin::Workspace { metadata, .. } => revision::describe(&metadata.workspace_root),
-            Origin::Archive(unpacked) => unpacked.manifest.git_revision.clone(),
+        match &self.place {
+            Place::Workspace(metadata) => revision::describe(&metadata.workspace_root),
+            Place::Archive(unpacked) => unpacked.manifest.git_revision.clone(),
         }
     }
 }

@@ -2,15 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use camino::Utf8Path;
-use gpuprof_model::assembled::ModuleResources;
-
 use super::decided::Plan;
-use crate::commands::source::{Kernels, newest_cuda};
-use crate::commands::{KernelTarget, Source};
+use crate::commands::Source;
+use gpuprof_build::built_kernels::{KernelTarget, Kernels, newest_cuda};
 use gpuprof_build::declared::Needed;
-use gpuprof_build::ptxas::{self, Assembled, Assembler};
-use gpuprof_build::toolkit::{NotFound, Search};
 use gpuprof_engine::plan::{PlannedSeries, Side};
 use gpuprof_system::error::Result;
 use gpuprof_system::interrupt::Interrupt;
@@ -52,34 +47,7 @@ pub(super) fn build(
     let mut kernels = source.kernels(&packages, &declared, target)?;
     plan.inputs.folder.copy_kernels(side, &mut kernels.modules)?;
     if plan.devices.emulated {
-        assemble(&mut kernels, plan.devices.architectures(), &source.target_directory);
+        kernels.assemble(plan.devices.architectures(), &source.target_directory);
     }
     Ok(kernels)
-}
-
-/// Lets ptxas compile `kernels` for each of `architectures`, if it is available.
-fn assemble(kernels: &mut Kernels, architectures: BTreeSet<String>, target: &Utf8Path) {
-    let kept = target.join("gpuprof/ptxas");
-    // Harnesses, which read the machine code, have another working directory.
-    let kept = camino::absolute_utf8(&kept).unwrap_or(kept);
-    let found = Assembler::find(&Search::from_environment(&ptxas::PROGRAM));
-    let machine_code: BTreeSet<&str> = kernels.declared.machine_code().collect();
-    let ptx = kernels.modules.iter().filter(|(module, _)| !machine_code.contains(module.as_str()));
-    let unknown = |absent: &NotFound| Assembled {
-        resources: ModuleResources::Unknown(absent.to_string()),
-        cubin: None,
-    };
-    let on = |architecture: &String| {
-        let assembled = ptx.clone().map(|(module, file)| {
-            let assembled = match &found {
-                Ok(assembler) => assembler.assemble(file, architecture, &kept),
-                Err(absent) => unknown(absent),
-            };
-            (module.clone(), assembled)
-        });
-        (architecture.clone(), assembled.collect())
-    };
-    kernels.assembled = architectures.iter().map(on).collect();
-    let names = architectures.into_iter().collect::<Vec<_>>().join(", ");
-    kernels.assembler = found.ok().map(|it| format!("ptxas {} for {names}", it.version()));
 }

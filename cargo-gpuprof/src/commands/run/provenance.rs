@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use camino::Utf8PathBuf;
 use gpuprof_model::code::Sources;
 use gpuprof_model::machine::Backend;
 use gpuprof_model::metric::{Catalogue, Metric, Origin};
@@ -12,12 +11,11 @@ use gpuprof_model::run::Provenance;
 
 use super::base::Base;
 use super::decided::Plan;
-use crate::commands::source::Kernels;
 use crate::options::{ClockControl, Purpose};
+use gpuprof_build::built_kernels::Kernels;
 use gpuprof_catalogue::sections::Sections;
 use gpuprof_engine::execute::Ahead;
 use gpuprof_engine::schedule;
-use gpuprof_system::sha256::sha256_of;
 
 /// The provenance of `plan` with `kernels`, which `counts` on hardware or does not; the device of
 /// its first pass is put in when that has ended.
@@ -43,7 +41,7 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
         replay_mode: settings.replay_mode.value.replay().filter(|_| counts),
         counter_range: Some(settings.range.value).filter(|it| counts && *it != CounterRange::Auto),
         nvtx: settings.nvtx.value.clone(),
-        ptx_sha256: hashes(kernels),
+        ptx_sha256: kernels.hashes(),
         // Known when they are read.
         input_sha256: BTreeMap::new(),
         kernel_toolchain: kernels.toolchain.clone(),
@@ -98,15 +96,10 @@ fn formulas(catalogue: &Catalogue) -> BTreeMap<String, String> {
 /// one run measures both.
 pub(super) fn of_base(head: &Provenance, base: &Base, kernels: &Kernels) -> Provenance {
     Provenance {
-        ptx_sha256: hashes(kernels),
+        ptx_sha256: kernels.hashes(),
         kernel_toolchain: kernels.toolchain.clone(),
         git_revision: base.revision.clone(),
         rules: Vec::new(),
         ..head.clone()
     }
-}
-
-fn hashes(kernels: &Kernels) -> BTreeMap<String, String> {
-    let hash = |(package, path): (&String, &Utf8PathBuf)| Some((package.clone(), sha256_of(path)?));
-    kernels.modules.iter().filter_map(hash).collect()
 }
