@@ -9,7 +9,6 @@ mod child;
 use std::env;
 use std::fmt;
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -22,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::VISIBLE_ENV;
 use gpuprof_system::blocking_call::BlockingCall;
+use gpuprof_system::child::describe_end_without_answer;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::scratch::Scratch;
 
@@ -289,13 +289,7 @@ pub fn no_chip(chip: &str, known: &[String]) -> String {
 }
 
 fn crashed(status: ExitStatus) -> String {
-    let how = match status.signal() {
-        Some(signal) => {
-            let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
-            format!("was ended by {name} ({signal})")
-        }
-        None => format!("ended with {status} and without an answer"),
-    };
+    let how = describe_end_without_answer(status);
     format!(
         "the process that asked the library {how}; try another version with --cupti-path (13.0.85 \
          of the PyPI package nvidia-cuda-cupti also works without a GPU)"

@@ -9,6 +9,7 @@
 #![warn(clippy::print_stderr)]
 
 pub mod blocking_call;
+pub mod child;
 pub mod console;
 pub mod descendants;
 pub mod error;

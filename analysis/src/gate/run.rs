@@ -121,8 +121,7 @@ pub fn rejudge_each(
         ability: ability.as_ref(),
         budget: Some(&budget),
         most_rounds: Some(Most::DEFAULT.single_limit()),
-        slice: false,
-        seconds: None,
+        ..MeasurementContext::default()
     };
     run.conclusion = conclusion::conclude(&run, &measured);
     run

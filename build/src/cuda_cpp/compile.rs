@@ -19,12 +19,13 @@ use super::diagnostic::{self, Diagnostic, Note, Severity};
 use super::error::Error;
 use super::kernel_names::{SourceKernel, kernel_names};
 use super::newer_architecture;
-use super::nvrtc::{Compiler, Ended, NoReply, Reply, how};
+use super::nvrtc::{Compiler, Ended, NoReply, Reply};
 use super::program::{Architecture, FilePosition, Program};
 use super::ptx;
 use super::roots::Roots;
 use super::shims::{self, Shims};
 use super::signature::{self, Fault};
+use gpuprof_system::child::describe_end_without_answer;
 
 /// Changes when the same program would be compiled into something else.
 const FORMAT: u32 = 5;
@@ -426,7 +427,10 @@ impl<'a> Work<'a> {
                 compiler: compiler(),
                 path: file.into(),
                 what: self.program.named(),
-                how: format!("{}; try another version with {variable}", how(status)),
+                how: format!(
+                    "{}; try another version with {variable}",
+                    describe_end_without_answer(status)
+                ),
             },
         }
     }

@@ -10,13 +10,14 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub(super) use child::{Ended, Job, NoReply, Reply, Request, ask, how};
+pub(super) use child::{Ended, Job, NoReply, Reply, Request, ask};
 pub use child::{SUBCOMMAND, run_child};
 pub use search::{Search, SearchStep};
 
 use super::cache::Cache;
 use super::error::Error;
 use super::program::Architecture;
+use gpuprof_system::child::describe_end_without_answer;
 use gpuprof_system::console::Notes;
 use gpuprof_system::interrupt::Interrupt;
 
@@ -78,7 +79,10 @@ impl Compiler {
         let shown = library.display();
         let reply = ask(executable, Path::new("/"), interrupt, &request).map_err(|e| match e {
             NoReply::Start(error) => format!("cannot start the process that asks it: {error}"),
-            NoReply::Ended(status) => format!("{shown}: the process that asked it {}", how(status)),
+            NoReply::Ended(status) => format!(
+                "{shown}: the process that asked it {}",
+                describe_end_without_answer(status)
+            ),
             NoReply::Unusable(reason) => reason,
             NoReply::Interrupted(signal) => format!("interrupted by signal {signal}"),
         })?;
@@ -224,7 +228,9 @@ impl Compiler {
             NoReply::Start(error) => Error::Start(error.to_string()),
             NoReply::Interrupted(signal) => Error::Interrupted(signal),
             NoReply::Unusable(reason) => Error::Cache { path: folder.clone(), reason },
-            NoReply::Ended(status) => Error::Cache { path: folder.clone(), reason: how(status) },
+            NoReply::Ended(status) => {
+                Error::Cache { path: folder.clone(), reason: describe_end_without_answer(status) }
+            }
         })?;
         match reply.ended {
             Ended::Well { .. } => Ok(folders),

@@ -5,7 +5,6 @@
 //! `--cfg` that no code reads contains a hash of them, so that cargo rebuilds after a change.
 
 use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -15,6 +14,7 @@ use memchr::memmem;
 
 use super::backend::{Backend, Search};
 use super::project::Project;
+use gpuprof_system::child::{LIBRARY_PATH, with_first_library_folder};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::sha256::{sha256, sha256_of};
 use gpuprof_system::whole::write_whole;
@@ -131,12 +131,7 @@ impl Compiler {
         // Without it macros and build scripts would be compiled with these flags as well.
         command.args(["--target", &self.host]);
         // The backend is linked to rustc's own libraries.
-        let mut paths = OsString::from(self.sysroot.join("lib"));
-        if let Some(inherited) = env::var_os("LD_LIBRARY_PATH").filter(|paths| !paths.is_empty()) {
-            paths.push(":");
-            paths.push(inherited);
-        }
-        command.env("LD_LIBRARY_PATH", paths);
+        command.env(LIBRARY_PATH, with_first_library_folder(self.sysroot.join("lib")));
         Ok(())
     }
 

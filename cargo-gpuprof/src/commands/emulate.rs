@@ -5,7 +5,6 @@
 //! faulted: a program that ignores its errors did not succeed. If the driver could not write its
 //! log, faults are unknown.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::os::unix::process::ExitStatusExt;
@@ -20,6 +19,7 @@ use crate::options::{BecomeOptions, EmulateOptions};
 use gpuprof_engine::emulator::{emulator_folder, write_static_runtimes};
 use gpuprof_engine::execute::{self, CHECKS_ENV, run_program};
 use gpuprof_report::emulate_report::{self, Emulated};
+use gpuprof_system::child::{LIBRARY_PATH, with_first_library_folder};
 use gpuprof_system::console::{self, Notes};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
@@ -81,7 +81,7 @@ pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
     command
         .args(["gpuprof", SUBCOMMAND, &process::id().to_string(), refused.as_str(), "--"])
         .args(&options.command)
-        .env("LD_LIBRARY_PATH", before_others(&emulator_folder(own)?))
+        .env(LIBRARY_PATH, with_first_library_folder(emulator_folder(own)?))
         .env(CHECKS_ENV, options.check.to_string())
         .env(TELL_ENV, "1")
         .env(TIMES_ENV, "host")
@@ -122,16 +122,6 @@ pub fn become_program(options: &BecomeOptions) -> u8 {
     let name = program.display();
     console::error(format_args!("cannot start `{name}`: {error}"));
     if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED }
-}
-
-/// `folder` in front of the program's library search path.
-fn before_others(folder: &Utf8Path) -> OsString {
-    let mut paths = OsString::from(folder.as_str());
-    if let Some(inherited) = env::var_os("LD_LIBRARY_PATH").filter(|paths| !paths.is_empty()) {
-        paths.push(":");
-        paths.push(inherited);
-    }
-    paths
 }
 
 /// The driver's log; empty if no process opened it.

@@ -67,26 +67,25 @@ impl Listed for StoredRun {
     }
 
     fn json(&self) -> serde_json::Value {
-        let mut line = json!({
-            "reason": "run",
-            "id": self.id,
-            "path": self.folder,
-            "bytes": self.bytes,
-        });
-        let more = match &self.state {
-            State::UnderWay => json!({ "state": "under-way" }),
-            State::Unfinished(None) => json!({ "state": "unfinished" }),
-            State::Unfinished(Some(error)) => json!({ "state": "unreadable", "error": error }),
-            State::Ended(outline) => json!({
-                "state": "ended",
-                "started": outline.started,
-                "series": outline.series,
-                "configurations": outline.configurations,
-                "exit_code": outline.exit_code,
-            }),
+        let state = match &self.state {
+            State::UnderWay => "under-way",
+            State::Unfinished(None) => "unfinished",
+            State::Unfinished(Some(_)) => "unreadable",
+            State::Ended(_) => "ended",
         };
-        if let (Some(line), serde_json::Value::Object(more)) = (line.as_object_mut(), more) {
-            line.extend(more);
+        let Self { id, folder, bytes, .. } = self;
+        let mut line = json!({
+            "reason": "run", "id": id, "path": folder, "bytes": bytes, "state": state,
+        });
+        match &self.state {
+            State::Unfinished(Some(error)) => line["error"] = json!(error),
+            State::Ended(outline) => {
+                line["started"] = json!(outline.started);
+                line["series"] = json!(outline.series);
+                line["configurations"] = json!(outline.configurations);
+                line["exit_code"] = json!(outline.exit_code);
+            }
+            State::UnderWay | State::Unfinished(None) => {}
         }
         line
     }

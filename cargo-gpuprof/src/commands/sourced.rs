@@ -97,7 +97,10 @@ pub(super) fn code_diff(
 }
 
 /// Writes to the file of `options`, or else to `out`.
-fn write_to(
+///
+/// # Errors
+/// It cannot be written.
+pub(super) fn write_to(
     options: &ReportOptions,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     out: &mut impl Write,

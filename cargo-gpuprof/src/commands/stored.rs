@@ -36,7 +36,6 @@ use gpuprof_engine::store::document;
 use gpuprof_report::{Format, FormatSettings};
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
-use gpuprof_system::whole::write_whole_by;
 
 /// The workspace root, and the folder of its runs and baselines.
 ///
@@ -166,11 +165,7 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
         let page = options.output.clone().unwrap_or_else(|| target.join("gpuprof/report.html"));
         return browser::show(&run, outcome, &view, &page);
     }
-    match &options.output {
-        None => write(&run, &view, how, out).map_err(Failure::standard_output),
-        Some(path) => write_whole_by(path, |file| write(&run, &view, how, file))
-            .map_err(Failure::writing(path)),
-    }
+    sourced::write_to(options, |out| write(&run, &view, how, out), out)
 }
 
 /// Judges a stored run against another, by the thresholds that it was judged by, those of the

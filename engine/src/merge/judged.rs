@@ -37,11 +37,9 @@ impl Union {
         let measured = MeasurementContext {
             base: in_rounds.and_then(|against| against.run.as_ref().ok()),
             stored: plan.base.is_none(),
-            ability: None,
             budget: Some(&budget),
             most_rounds: in_rounds.map(|_| most),
-            slice: false,
-            seconds: None,
+            ..MeasurementContext::default()
         };
         run.conclusion = conclusion::conclude(&run, &measured);
         Ok(run)

@@ -6,7 +6,6 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -137,17 +136,6 @@ pub(crate) fn ask(
     let written = fs::read(&reply).ok().filter(|_| status.success());
     let written = written.and_then(|bytes| serde_json::from_slice::<Written>(&bytes).ok());
     written.ok_or(NoReply::Ended(status))?.map_err(NoReply::Unusable)
-}
-
-/// How a process ended that left no reply.
-pub(crate) fn how(status: ExitStatus) -> String {
-    match status.signal() {
-        Some(signal) => {
-            let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
-            format!("was ended by {name} ({signal})")
-        }
-        None => format!("ended with {status} and without an answer"),
-    }
 }
 
 /// Answers the request in the file `request` into the file `reply`.

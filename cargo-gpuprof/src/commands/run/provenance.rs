@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use gpuprof_model::code::Sources;
 use gpuprof_model::machine::Backend;
 use gpuprof_model::metric::{Catalogue, Metric, Origin};
 use gpuprof_model::protocol::CounterRange;
@@ -27,23 +26,16 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         started: jiff::Timestamp::now().to_string(),
         backend: Backend::of_device(devices.emulated),
-        // Known when passes end.
-        device: None,
-        chips: BTreeMap::new(),
         devices: devices.names(),
         cache_control: settings.cache_control.value,
         clock_control: match devices.emulated {
             true => ClockControl::None,
             false => settings.clock_control.value,
         },
-        // Known when samples are taken.
-        timer: None,
         replay_mode: settings.replay_mode.value.replay().filter(|_| counts),
         counter_range: Some(settings.range.value).filter(|it| counts && *it != CounterRange::Auto),
         nvtx: settings.nvtx.value.clone(),
         ptx_sha256: kernels.hashes(),
-        // Known when they are read.
-        input_sha256: BTreeMap::new(),
         kernel_toolchain: kernels.toolchain.clone(),
         assembler: kernels.assembler.clone(),
         git_revision: inputs.source.git_revision(),
@@ -61,22 +53,16 @@ pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance
             .contains(&true)
             .then_some(plan.repeat.least)
             .filter(|_| plan.most_rounds.is_some()),
-        // Known at the end.
-        seconds_per_process: None,
         order: schedule::described(
             *order,
             plan.isolate(),
             ahead.times,
             !plan.both.pairs.is_empty(),
         ),
-        // Read at the end.
-        sources: Sources::default(),
         formulas: formulas(&plan.catalogue),
         rules: plan.own_rules.iter().cloned().map(Into::into).collect(),
-        slices: Vec::new(),
-        missing_slices: None,
-        spans: Vec::new(),
-        costs: Vec::new(),
+        // The rest is known when passes end: devices, timer, input files, times and sources.
+        ..Provenance::default()
     }
 }
 
