@@ -18,6 +18,7 @@ pub mod comparison;
 pub mod conclusion;
 pub mod configuration;
 pub mod declared;
+pub mod each_once;
 pub mod estimate;
 pub mod exit_code;
 pub mod expression;

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use gpuprof_model::axis::{Axis, AxisKind};
 use gpuprof_model::comparison::Change;
+use gpuprof_model::each_once::add_new;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{
@@ -209,22 +210,13 @@ pub(super) fn metric_names(series: &SeriesResult, view: &View) -> Vec<String> {
         !is_axis(name) && columns::unit_and_class(name, &series.configurations).is_some()
     };
     let mut names: Vec<String> = if view.columns.is_empty() {
-        let violated = violated(series).filter(|name| !series.columns.contains(name));
         let mut names = series.columns.clone();
-        for name in violated {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
+        add_new(&mut names, violated(series));
         names
     } else {
         view.columns.iter().filter(is_metric).cloned().collect()
     };
-    for name in view.best_by.iter().chain(&view.pareto) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
+    add_new(&mut names, view.best_by.iter().chain(&view.pareto).cloned());
     names
 }
 

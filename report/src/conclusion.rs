@@ -13,6 +13,7 @@ use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_model::code::CostlyLine;
 use gpuprof_model::comparison::Interval;
 use gpuprof_model::conclusion::{Conclusion, Ending, Finding};
+use gpuprof_model::each_once::each_once;
 use gpuprof_model::run::Run;
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Verdict, Weight};
@@ -157,12 +158,7 @@ fn notes(run: &Run, conclusion: &Conclusion) -> Vec<String> {
 /// The lines of the source that cost more or less than in the baseline, the first ones.
 fn costlier_lines(run: &Run) -> Vec<String> {
     let changes = run.comparison.iter().flat_map(|comparison| &comparison.code);
-    let mut costs: Vec<&String> = Vec::new();
-    for cost in changes.flat_map(|change| &change.costs) {
-        if !costs.contains(&cost) {
-            costs.push(cost);
-        }
-    }
+    let costs = each_once(changes.flat_map(|change| &change.costs));
     let sentence = |cost: &&String| {
         let (first, rest) = cost.split_at(cost.chars().next().map_or(0, char::len_utf8));
         format!("{}{rest}.", first.to_uppercase())

@@ -8,6 +8,7 @@
 //! side (Cohen, *Statistical Power Analysis*, 1988, section 2.4, with Student's t for the normal).
 
 use gpuprof_model::Threshold;
+use gpuprof_model::each_once::each_once;
 use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, Status};
 use gpuprof_model::threshold::Statistic;
@@ -93,12 +94,7 @@ pub struct Calibrated {
 
 /// Calibrates every noisy metric that `run` shows; none if no configuration has enough processes.
 pub fn calibrate(catalogue: &Catalogue, run: &Run) -> Vec<Calibrated> {
-    let mut names: Vec<&String> = Vec::new();
-    for name in run.series.iter().flat_map(|series| &series.columns) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let names = each_once(run.series.iter().flat_map(|series| &series.columns));
     names.into_iter().filter_map(|name| metric(catalogue, run, name)).collect()
 }
 

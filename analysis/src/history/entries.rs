@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use gpuprof_model::each_once::add_new;
 use gpuprof_model::history::{Conditions, Entry, Revision, SCHEMA_VERSION, Value};
 use gpuprof_model::measurement::Source;
 use gpuprof_model::metric::Class;
@@ -29,11 +30,8 @@ pub fn entries(run: &Run, revision: Option<&Revision>, metrics: &[String]) -> Ve
 /// The metrics of `series` that are columns or judged, each once.
 fn kept(series: &SeriesResult) -> Vec<String> {
     let mut names = columns::choose(&series.columns, &series.configurations);
-    for name in series.judgements.iter().filter_map(|judgement| judgement.threshold.metric()) {
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
-    }
+    let judged = series.judgements.iter().filter_map(|judgement| judgement.threshold.metric());
+    add_new(&mut names, judged.map(str::to_owned));
     names
 }
 

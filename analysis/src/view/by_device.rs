@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use gpuprof_model::each_once::each_once;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 
 use crate::view::narrowed;
@@ -33,12 +34,7 @@ impl DeviceRows<'_> {
 /// The parts of `series`, in the order in which their devices appear.
 pub fn parts(series: &SeriesResult) -> Vec<DeviceRows<'_>> {
     let rows = &series.configurations;
-    let mut devices: Vec<Option<&str>> = Vec::new();
-    for device in rows.iter().map(|row| row.device.as_deref()) {
-        if !devices.contains(&device) {
-            devices.push(device);
-        }
-    }
+    let devices = each_once(rows.iter().map(|row| row.device.as_deref()));
     let of = rows.len();
     let [first, .., last] = devices[..] else {
         let device = devices.first().copied().flatten();

@@ -8,6 +8,7 @@
 //! ratio of counts, such as sectors per request, does not measure cost, since a row with more of
 //! both has the same: it decides nothing. Without times, totals decide if no other total disagrees.
 
+use gpuprof_model::each_once::{add_new, each_once};
 use gpuprof_model::measurement::Source;
 use gpuprof_model::metric::{Class, Direction, Origin, built_in};
 use gpuprof_model::quantity::Unit;
@@ -45,22 +46,15 @@ pub const TOTALS: [&str; 4] =
 /// requests, or if none is available, the default columns that have a value follow;
 /// `bank_conflicts` is one of them only if shared memory is accessed.
 pub fn choose(asked: &[String], configurations: &[ConfigurationResult]) -> Vec<String> {
-    let mut columns: Vec<String> = Vec::new();
-    let mut add = |name: &str| {
-        if !columns.iter().any(|column| column == name) {
-            columns.push(name.to_owned());
-        }
-    };
-    if available("duration", configurations) {
-        add("duration");
-    }
-    asked.iter().for_each(|name| add(name));
+    let duration = available("duration", configurations).then(|| "duration".to_owned());
+    let mut columns = each_once(duration.into_iter().chain(asked.iter().cloned()));
     if !asked.iter().any(|name| available(name, configurations)) {
         let worth_showing = |name: &&&str| match **name {
             "bank_conflicts" => positive("shared_wavefronts", configurations),
             name => available(name, configurations),
         };
-        DEFAULT.iter().filter(worth_showing).for_each(|name| add(name));
+        let default = DEFAULT.iter().filter(worth_showing);
+        add_new(&mut columns, default.map(|name| (*name).to_owned()));
     }
     columns
 }
@@ -72,11 +66,8 @@ pub fn choose_annotated(
 ) -> Vec<String> {
     let mut columns = choose(annotated, configurations);
     if !available("duration", configurations) {
-        for name in COSTS.into_iter().filter(|name| available(name, configurations)) {
-            if !columns.iter().any(|column| column == name) {
-                columns.push(name.to_owned());
-            }
-        }
+        let costs = COSTS.into_iter().filter(|name| available(name, configurations));
+        add_new(&mut columns, costs.map(str::to_owned));
     }
     columns
 }

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use gpuprof_model::each_once::{add_new, each_once};
 use gpuprof_model::expression::{Expression, Type, Value};
 use gpuprof_model::metric::{Catalogue, Direction};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
@@ -220,9 +221,7 @@ impl View {
                 |error| {
                     // A row is not hidden by a condition that has no answer there.
                     let remark = format!("--filter: {} at {}", error.message, row.configuration);
-                    if !remarks.contains(&remark) {
-                        remarks.push(remark);
-                    }
+                    add_new(remarks, [remark]);
                     true
                 },
             )
@@ -289,12 +288,7 @@ impl View {
         catalogue: &Catalogue,
         axes: &[(&str, Type)],
     ) -> Vec<(&'static str, String)> {
-        let mut names: Vec<&str> = Vec::new();
-        for (axis, _) in axes {
-            if !names.contains(axis) {
-                names.push(axis);
-            }
-        }
+        let names = each_once(axes.iter().map(|(axis, _)| *axis));
         let listed = names.join(", ");
         let is_axis = |name: &str| names.contains(&name);
         let unknown = |name: &str| match catalogue.find(name) {

@@ -6,6 +6,7 @@
 mod template;
 mod words;
 
+use gpuprof_model::each_once::add_new;
 use template::{Template, arguments, parts};
 use words::words;
 
@@ -78,9 +79,7 @@ pub(super) fn kernel_names(source: &str) -> Vec<SourceKernel> {
                 let namespaces = scopes.iter().flatten().copied();
                 let full = namespaces.chain([name]).collect::<Vec<_>>().join("::");
                 let kernel = SourceKernel { full, template: template.take() };
-                if !kernels.contains(&kernel) {
-                    kernels.push(kernel);
-                }
+                add_new(&mut kernels, [kernel]);
             }
             "{" => {
                 template = None;

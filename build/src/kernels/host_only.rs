@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use camino::Utf8Path;
+use gpuprof_model::each_once::add_new;
 use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Attribute, Item};
@@ -38,9 +39,7 @@ pub(super) fn advice<'p>(
     let (mut sentences, mut others) = (Vec::new(), errors.iter().collect::<Vec<_>>());
     for (file, lines) in by_file {
         if let Some(sentence) = lacks_no_std(root, file) {
-            if !sentences.contains(&sentence) {
-                sentences.push(sentence);
-            }
+            add_new(&mut sentences, [sentence]);
             others.retain(|it| it.file != file);
             continue;
         }

@@ -11,6 +11,7 @@ mod notes;
 use crate::cuda_cpp::{self, Entry, Variable};
 use cubin::Cubin;
 use fatbin::Content;
+use gpuprof_model::each_once::add_new;
 
 /// The content of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,15 +63,6 @@ impl MachineCode {
         self.ptx = true;
         add_new(&mut self.entries, cuda_cpp::every_entry(text));
         add_new(&mut self.variables, cuda_cpp::variables(text));
-    }
-}
-
-/// Adds the entries that `all` does not have yet.
-fn add_new<T: PartialEq>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
-    for one in more {
-        if !all.contains(&one) {
-            all.push(one);
-        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! device, selector, metric, statistic and comparison, and both relative to the baseline or
 //! neither. What does not collide is added.
 
+use gpuprof_model::each_once::each_once;
 use gpuprof_model::metric::{Catalogue, group};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::SeriesResult;
@@ -250,19 +251,11 @@ pub fn columns(
 
 /// `names` with the metrics of a group in its place, each once.
 fn without_groups(names: Vec<String>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for name in names {
-        let metrics = match group(&name) {
-            Some(metrics) => metrics.iter().map(|metric| (*metric).to_owned()).collect(),
-            None => vec![name],
-        };
-        for metric in metrics {
-            if !all.contains(&metric) {
-                all.push(metric);
-            }
-        }
-    }
-    all
+    let metrics = |name: String| match group(&name) {
+        Some(metrics) => metrics.iter().map(|metric| (*metric).to_owned()).collect(),
+        None => vec![name],
+    };
+    each_once(names.into_iter().flat_map(metrics))
 }
 
 #[cfg(test)]

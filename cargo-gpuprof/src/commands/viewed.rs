@@ -1,5 +1,6 @@
 //! Views: read from every layer, and checked against the series that they are to show.
 
+use gpuprof_model::each_once::each_once;
 use gpuprof_model::expression::Type;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::{ExitCode, Expression, ParseError};
@@ -115,11 +116,5 @@ fn read<T>(
 
 /// `names` without spaces around them, each once.
 fn trimmed(names: &[String]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for name in names.iter().map(|name| name.trim()) {
-        if all.iter().all(|other| other != name) {
-            all.push(name.to_owned());
-        }
-    }
-    all
+    each_once(names.iter().map(|name| name.trim().to_owned()))
 }

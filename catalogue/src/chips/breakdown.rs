@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use gpuprof_model::each_once::add_new;
 use gpuprof_model::suggest::did_you_mean;
 
 use super::Chips;
@@ -119,11 +120,7 @@ pub fn expanded(names: Vec<String>, chip: Option<&str>) -> Outcome<Vec<String>> 
                 .ok_or_else(|| Failure::usage(chips.no_throughput(throughput, chip)))?,
             None => vec![name],
         };
-        for metric in metrics {
-            if !all.contains(&metric) {
-                all.push(metric);
-            }
-        }
+        add_new(&mut all, metrics);
     }
     Ok(all)
 }

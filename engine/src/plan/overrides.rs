@@ -5,6 +5,7 @@
 //! it. A clause applies to every series that has its axes, and must apply to one of the selected
 //! ones; other series neither need it nor conflict with it.
 
+use gpuprof_model::each_once::each_once;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{Axis, AxisKind, AxisValue, Clause, Derived, ExitCode, ParseError, Space};
@@ -126,13 +127,7 @@ pub(super) fn check_used(taken: &[&SeriesDescription], overrides: &[ParsedOverri
 
 /// The names of the axes of `series`, each once.
 fn names<'s>(series: impl Iterator<Item = &'s SeriesDescription>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in series.flat_map(|series| series.space.names()) {
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
-    }
-    names
+    each_once(series.flat_map(|series| series.space.names()).map(str::to_owned))
 }
 
 impl ParsedOverride {

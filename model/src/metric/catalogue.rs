@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::each_once::each_once;
 use crate::metric::attributes::DEVICE_ATTRIBUTE;
 use crate::metric::entry::{Class, Direction, Metric, Origin};
 use crate::metric::legacy::{self, Legacy};
@@ -154,13 +155,7 @@ impl Catalogue {
             Origin::Emulator if !metric.name.starts_with("ptx__") => vec![metric.name.clone()],
             Origin::Derived(formula) => {
                 let operands = formula.names().into_iter().filter_map(|name| self.find(name));
-                let mut names = Vec::new();
-                for name in operands.flat_map(|operand| self.hardware_names(&operand)) {
-                    if !names.contains(&name) {
-                        names.push(name);
-                    }
-                }
-                names
+                each_once(operands.flat_map(|operand| self.hardware_names(&operand)))
             }
             _ => Vec::new(),
         }
@@ -254,13 +249,8 @@ impl Catalogue {
 
     /// The messages for all of `names` that no metric has, one a line; none if every one is known.
     pub fn all_unknown<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
-        let mut messages: Vec<String> = Vec::new();
-        for name in names.into_iter().filter(|name| self.find(name).is_none()) {
-            let message = self.unknown(name);
-            if !messages.contains(&message) {
-                messages.push(message);
-            }
-        }
+        let unknown = names.into_iter().filter(|name| self.find(name).is_none());
+        let messages = each_once(unknown.map(|name| self.unknown(name)));
         (!messages.is_empty()).then(|| messages.join("\n"))
     }
 }

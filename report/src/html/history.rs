@@ -4,6 +4,7 @@
 
 use gpuprof_analysis::history::{Change, Timeline};
 use gpuprof_analysis::view::rank::Rank;
+use gpuprof_model::each_once::each_once;
 use maud::{Markup, html};
 
 use super::document;
@@ -71,13 +72,8 @@ fn render_group(at: usize, group: &[Timeline]) -> Markup {
 
 /// A line for each configuration; a revision that one lacks is left out of its line.
 fn lines(section: usize, drawn: &[&Timeline]) -> Lines {
-    let mut revisions: Vec<(String, String)> = Vec::new();
-    for point in drawn.iter().flat_map(|timeline| &timeline.points) {
-        let revision = (date(point).to_owned(), label(point));
-        if !revisions.contains(&revision) {
-            revisions.push(revision);
-        }
-    }
+    let measured = drawn.iter().flat_map(|timeline| &timeline.points);
+    let mut revisions = each_once(measured.map(|point| (date(point).to_owned(), label(point))));
     revisions.sort_by(|a, b| a.0.cmp(&b.0));
     let values: Vec<f64> =
         drawn.iter().flat_map(|t| t.points.iter().map(|point| point.value)).collect();

@@ -12,6 +12,7 @@ use gpuprof_analysis::advice::rule::Rule;
 use gpuprof_analysis::gate::applied_thresholds::{self, Counterpart};
 use gpuprof_analysis::sequential::Most;
 use gpuprof_model::Threshold;
+use gpuprof_model::each_once::each_once;
 use gpuprof_model::metric::{Catalogue, KEPT_ATTRIBUTES, Metric};
 use gpuprof_model::protocol::Sampling;
 use gpuprof_model::run::Run;
@@ -111,14 +112,8 @@ impl Plan {
 
     /// The counters that any device collects, each once.
     pub(super) fn counters(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
         let counters = self.setups.iter().filter_map(CounterSetup::counters);
-        for name in counters.flat_map(|counters| counters.metrics()) {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        names
+        each_once(counters.flat_map(|counters| counters.metrics()).cloned())
     }
 }
 

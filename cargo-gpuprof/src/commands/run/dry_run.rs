@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use gpuprof_model::ExitCode;
+use gpuprof_model::each_once::add_new;
 
 use super::counters::CounterSetup;
 use super::decided::Plan;
@@ -92,18 +93,16 @@ fn json(plan: &Plan, refused: Option<&Blocked>, out: &mut impl Write) -> std::io
 
 /// The counters that will have no value, each with the reason.
 fn obstacles(plan: &Plan) -> Vec<serde_json::Value> {
-    let mut all: Vec<serde_json::Value> = Vec::new();
+    let mut all = Vec::new();
     for (at, setup) in plan.setups.iter().enumerate() {
-        for (metric, reason) in setup.without_value() {
+        let obstacle = |(metric, reason): (&str, &str)| {
             let blamed = match setup {
                 CounterSetup::Unavailable(..) => plan.devices.blamed(at, reason),
                 _ => reason.to_owned(),
             };
-            let obstacle = serde_json::json!({ "metric": metric, "reason": blamed });
-            if !all.contains(&obstacle) {
-                all.push(obstacle);
-            }
-        }
+            serde_json::json!({ "metric": metric, "reason": blamed })
+        };
+        add_new(&mut all, setup.without_value().into_iter().map(obstacle));
     }
     all
 }
