@@ -15,12 +15,12 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 
 use super::StandardOutput;
-use super::run::against;
-use super::run::new_baseline::NewBaseline;
+use super::run::baseline::becoming::NewBaseline;
+use super::run::baseline::compared;
 use super::run::{Exports, prune};
 use super::settings::{Layers, Settings};
 use super::stored::{check_view, layers, places, with_metrics_of};
-use super::viewed::{self, PlacedView};
+use super::view_settings::{self, PlacedView};
 use crate::options::MergeOptions;
 use gpuprof_catalogue::rules;
 use gpuprof_engine::merge::{Slices, Union};
@@ -107,7 +107,7 @@ impl Opened {
     fn new(options: &MergeOptions, root: Utf8PathBuf, target: Utf8PathBuf) -> Result<Self> {
         let (layers, catalogue): (Layers, _) = layers(&root, &options.configuration)?;
         let settings = Settings::new(options.given.clone(), &layers);
-        let view = viewed::placed(&settings, options.view.all, options.verbose)?;
+        let view = view_settings::placed(&settings, options.view.all, options.verbose)?;
         let exports = Exports::open(&settings, &root)?;
         let baselines = Baselines::new(&root, &target);
         Ok(Self { root, target, settings, view, exports, catalogue, baselines })
@@ -134,6 +134,6 @@ impl Opened {
 
     /// The stored baseline to compare `union` with.
     fn baseline(&self, union: &Union) -> Result<Option<Against>> {
-        against::stored(&self.baselines, (&self.settings, &self.root), union.scope().clone(), None)
+        compared::stored(&self.baselines, (&self.settings, &self.root), union.scope().clone(), None)
     }
 }

@@ -7,7 +7,7 @@
 mod describe;
 mod json;
 mod sets;
-mod shown;
+mod text;
 
 use std::io::{self, Write};
 
@@ -25,7 +25,7 @@ use gpuprof_engine::cupti::{self, Answer, Described, Question};
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 use json::Line;
-use shown::{described, show};
+use text::{described, show};
 
 /// Prints what was asked for.
 ///

@@ -4,38 +4,12 @@
 //! concluded: `prepare` makes values that never change afterwards, the `engine` measures and sends
 //! its events to the listeners in `measure`, and `conclude` judges, writes and shows the results.
 
-pub(super) mod against;
-mod base;
-mod beforehand;
-mod collector;
+pub(super) mod baseline;
 mod conclude;
-mod conflicts;
-mod costly;
 mod counters;
-mod decided;
-mod devices;
-mod dry_run;
-mod exports;
-mod inputs;
-mod kernels;
-mod loaded;
-mod machine_code;
 mod measure;
-pub(super) mod new_baseline;
-mod over_time;
+mod output;
 mod prepare;
-mod presenter;
-mod progress;
-mod provenance;
-mod refusal;
-mod request;
-mod results;
-mod resume_key;
-mod scheduler;
-mod selected;
-mod slice;
-mod source_counters;
-mod sources;
 
 use std::io::Write;
 
@@ -44,19 +18,19 @@ use gpuprof_model::run::Spent;
 
 use super::{StandardOutput, browser};
 use crate::options::{Given, GivenValue, RunOptions};
+use counters::missing::Blocked;
 use gpuprof_engine::passes::Stopwatch;
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
-use inputs::Inputs;
-use refusal::Blocked;
+use prepare::inputs::Inputs;
 
 pub(super) use conclude::prune;
-pub(super) use exports::Exports;
+pub(super) use output::exports::Exports;
+pub(super) use output::presenter::{Presenter, Table};
 pub(super) use prepare::NO_NOISE;
-pub(super) use presenter::{Presenter, Table};
-pub(super) use request::Request;
-pub(super) use selected::{PlannedRequest, planned_for};
+pub(super) use prepare::request::Request;
+pub(super) use prepare::selected::{PlannedRequest, planned_for};
 
 /// Runs; the code says how it ended.
 ///
@@ -69,7 +43,7 @@ pub fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode> {
     if let Some(name) = &options.gate.load_baseline {
-        return loaded::run(name, options, stdout, out);
+        return baseline::loaded::run(name, options, stdout, out);
     }
     refuse_for_quick(options)?;
     profile(options.into(), &mut Table(stdout), interrupt, out)
@@ -115,17 +89,17 @@ pub(super) fn profile(
     let mut inputs = watch.times(Spent::Build, "builds harnesses", inputs)?;
     let chosen = prepare::series(&mut inputs, interrupt)?;
     if chosen.checked.is_empty() {
-        slice::end_empty(&inputs)?;
+        prepare::slice::end_empty(&inputs)?;
         return Ok(ExitCode::Success);
     }
     let (plan, holds) = prepare::plan((inputs, chosen), (interrupt, &mut watch))?;
-    let refused = refusal::check(&plan);
+    let refused = counters::missing::check(&plan);
     if plan.inputs.request.dry_run {
-        dry_run::show(&plan, refused.err().as_ref(), out)?;
+        output::dry_run::show(&plan, refused.err().as_ref(), out)?;
         return Ok(ExitCode::Success);
     }
     refused.map_err(Blocked::into_failure)?;
-    beforehand::tell(&plan);
+    baseline::prediction::tell(&plan);
     let prepared =
         watch.times(Spent::Build, "builds kernels", || prepare::build(plan, interrupt))?;
     interrupt.keep();

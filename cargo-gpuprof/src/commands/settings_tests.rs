@@ -1,6 +1,6 @@
 use super::*;
 use crate::commands::selection::selection;
-use crate::commands::viewed;
+use crate::commands::view_settings;
 use crate::options::parsed;
 
 fn settings(file: &str, line: &str) -> Settings {
@@ -284,7 +284,7 @@ fn a_view_has_layers_and_what_is_wrong_with_it_is_reported_with_its_layer() {
     .unwrap();
     let placed = |preset, line| {
         let layers = Layers::new(&config, preset).unwrap();
-        viewed::placed(&Settings::new(parsed(line).given, &layers), false, false)
+        view_settings::placed(&Settings::new(parsed(line).given, &layers), false, false)
     };
     let view = placed(None, "cargo-gpuprof --top 5").unwrap().view;
     assert_eq!((view.sort.unwrap().descending, view.top), (true, Some(5)));

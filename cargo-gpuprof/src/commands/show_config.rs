@@ -8,7 +8,7 @@ use gpuprof_model::verdict::{Layer, written_in};
 
 use super::run::{PlannedRequest, planned_for};
 use super::settings::Settings;
-use super::{thresholds, viewed};
+use super::{thresholds, view_settings};
 use crate::options::{Checks, MessageFormat, RunOptions};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
@@ -29,7 +29,7 @@ pub fn show_config(
     let sections = source.sections()?;
     let catalogue = sections.catalogue();
     // Thresholds may use the definitions of sections.
-    viewed::placed(&settings, options.view.all, false)?;
+    view_settings::placed(&settings, options.view.all, false)?;
     settings.choose_sections(&sections, None)?;
     let given = WrittenThreshold::all(&options.threshold);
     let mut series = Vec::new();

@@ -13,11 +13,11 @@ use gpuprof_model::{ExitCode, Space, Threshold};
 use super::StandardOutput;
 use super::browser;
 use super::charts::ChartFolder;
+use super::harness_source::own_folder;
 use super::settings::{Layers, Settings};
-use super::source::own_folder;
-use super::sourced;
+use super::source_view;
 use super::thresholds;
-use super::viewed::{self, PlacedView};
+use super::view_settings::{self, PlacedView};
 use crate::config::Config;
 use crate::options::{
     CargoRequest, CompareOptions, ConfigurationOptions, PlaceOptions, ReportOptions, ViewOptions,
@@ -86,7 +86,7 @@ fn view(
              markdown, csv and json-lines"
         )));
     }
-    let placed = viewed::placed(settings, options.all, verbose)?;
+    let placed = view_settings::placed(settings, options.all, verbose)?;
     check_view(&placed, catalogue, run)?;
     Ok(placed.view)
 }
@@ -149,10 +149,10 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
     let view = view((&options.view, options.verbose), &settings, format, (&catalogue, &run))?;
     let screen = on.screen(settings.color.value);
     if let Some(place) = &options.source {
-        return sourced::report(&run, place.as_ref(), options, &view, screen, out);
+        return source_view::report(&run, place.as_ref(), options, &view, screen, out);
     }
     if options.code_diff {
-        return sourced::code_diff(&run, options, screen, out);
+        return source_view::code_diff(&run, options, screen, out);
     }
     let how = (options.format, FormatSettings { screen, outcome });
     if options.format == Format::Github {
@@ -165,7 +165,7 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
         let page = options.output.clone().unwrap_or_else(|| target.join("gpuprof/report.html"));
         return browser::show(&run, outcome, &view, &page);
     }
-    sourced::write_to(options, |out| write(&run, &view, how, out), out)
+    source_view::write_to(options, |out| write(&run, &view, how, out), out)
 }
 
 /// Judges a stored run against another, by the thresholds that it was judged by, those of the

@@ -7,6 +7,7 @@
 mod ahead;
 mod at_least_one;
 mod backend;
+mod baseline;
 mod calibrate;
 mod cargo;
 mod check;
@@ -25,6 +26,7 @@ mod output;
 mod partition;
 mod purpose;
 mod replay;
+mod report;
 mod rules;
 mod run;
 mod runs;
@@ -36,6 +38,7 @@ mod word;
 pub use ahead::AheadCount;
 pub use at_least_one::at_least_one;
 pub use backend::BackendChoice;
+pub use baseline::{BaselineAction, BaselineOptions};
 pub use calibrate::{CALIBRATE_REPEAT, CalibrateOptions};
 pub use cargo::{CargoOptions, KernelOptions, PlaceOptions};
 pub use check::CheckOptions;
@@ -47,9 +50,7 @@ pub use configuration::{ConfigFile, ConfigurationOptions};
 pub use emulate::{BecomeOptions, EmulateOptions};
 pub use failures::FailureOptions;
 pub use filter::FilterOptions;
-pub use gate::{
-    BaselineAction, BaselineOptions, CompareOptions, GateOptions, JudgingOptions, ReportOptions,
-};
+pub use gate::{GateOptions, JudgingOptions};
 pub use given::Given;
 pub use given_value::GivenValue;
 pub use gpuprof_analysis::stats::repeats::{Repeats, noise_percent};
@@ -67,6 +68,7 @@ pub use output::{Color, MessageFormat, OutputOptions};
 pub use partition::{PartitionOptions, SliceOptions};
 pub use purpose::Purpose;
 pub use replay::{AppReplayMatch, AppReplayMode, ReplayMode};
+pub use report::{CompareOptions, ReportOptions};
 pub use rules::RulesOptions;
 #[cfg(test)]
 pub(crate) use run::parsed;

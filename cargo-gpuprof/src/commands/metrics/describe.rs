@@ -12,7 +12,7 @@ use gpuprof_model::failure::MetricRefusal;
 use gpuprof_model::metric::{Catalogue, DEVICE_ATTRIBUTE, Origin};
 
 use super::json::{self, Line};
-use super::shown::{described, show, show_grounds};
+use super::text::{described, show, show_grounds};
 use crate::options::{MessageFormat, MetricsOptions};
 use gpuprof_catalogue::chips::{self, Chips};
 use gpuprof_catalogue::sections::Sections;

@@ -14,14 +14,15 @@ use gpuprof_model::comparison::Comparison;
 use gpuprof_model::failure::Denial;
 use gpuprof_model::run::Run;
 
+use super::baseline::prediction;
 use super::counters::CounterSetup;
-use super::decided::{Plan, Prepared};
-use super::inputs::Inputs;
+use super::counters::missing;
 use super::measure::Measured;
-use super::new_baseline::NewBaseline;
-use super::presenter::Presenter;
-use super::results::Collected;
-use super::{beforehand, refusal};
+use crate::commands::run::baseline::becoming::NewBaseline;
+use crate::commands::run::measure::results::Collected;
+use crate::commands::run::output::presenter::Presenter;
+use crate::commands::run::prepare::inputs::Inputs;
+use crate::commands::run::prepare::prepared::{Plan, Prepared};
 use crate::config::DEFAULT_PATH;
 use crate::options::{KeepRuns, ReplayMode};
 use gpuprof_analysis::advice;
@@ -58,7 +59,7 @@ pub(super) fn conclude(
     let compared = against.map(|against| against.compare(&mut run, &prepared.plan.catalogue));
     run.comparison = compared.map(|comparison| Comparison { notes, ..comparison });
     let in_rounds = base.as_ref().filter(|base| base.in_rounds);
-    let able = beforehand::once_measured(&prepared.plan, &run);
+    let able = prediction::once_measured(&prepared.plan, &run);
     let known = conclusion::MeasurementContext {
         base: in_rounds.and_then(|base| base.run.as_ref().ok()),
         stored,
@@ -127,7 +128,7 @@ fn thresholds_without_counters(
     }
     denied.iter().zip(&plan.setups).enumerate().find_map(|(at, (found_out, setup))| {
         let (counters, reason) = setup.denied(found_out.as_ref())?;
-        refusal::found_out(&plan.catalogue, run, &counters, &plan.devices.blamed(at, reason))
+        missing::found_out(&plan.catalogue, run, &counters, &plan.devices.blamed(at, reason))
     })
 }
 

@@ -5,6 +5,12 @@
 //! carries. A requested name that no metric of the chip has is refused before anything runs; a name
 //! that only a section contains is left out with a note.
 
+pub(in crate::commands) mod collector;
+pub(in crate::commands) mod conflicts;
+pub(in crate::commands) mod missing;
+pub(in crate::commands) mod over_time;
+pub(in crate::commands) mod source_counters;
+
 mod advised;
 mod by_record;
 mod refused;
@@ -18,7 +24,7 @@ use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::{Catalogue, DIVERGENT_BRANCHES, is_patched};
 use gpuprof_model::protocol::{CounterPlan, CounterPlanRequest, CounterProblem, Replay, WITHHELD};
 
-use super::inputs::Inputs;
+use crate::commands::run::prepare::inputs::Inputs;
 use crate::commands::settings::Settings;
 use gpuprof_analysis::metrics::replay::Discipline;
 use gpuprof_analysis::view::View;
@@ -35,7 +41,7 @@ use refused::{too_many, with_nearest};
 
 /// What is known of counters before the run.
 #[derive(Debug)]
-pub(super) enum CounterSetup {
+pub(in crate::commands) enum CounterSetup {
     /// No metric asked for needs one.
     NotNeeded,
     /// They will be collected.
@@ -46,7 +52,7 @@ pub(super) enum CounterSetup {
 
 /// Counters that will be collected.
 #[derive(Debug)]
-pub(super) struct Planned {
+pub(in crate::commands) struct Planned {
     /// How.
     pub(super) counters: Counters,
     /// Metrics without a value, each with the reason: metrics of sections that the chip lacks, and

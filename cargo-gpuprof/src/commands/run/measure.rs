@@ -3,6 +3,9 @@
 //! Input: a prepared run. Output: the run, even if it was cut short. The listeners of the engine's
 //! events are here: the journal, the progress, the results and the JSON lines.
 
+pub(in crate::commands) mod machine_code;
+pub(in crate::commands) mod results;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -12,17 +15,17 @@ use gpuprof_model::measurement::DeviceName;
 use gpuprof_model::run::{ConfigurationResult, Provenance, SeriesResult, Status};
 use gpuprof_model::verdict::Judgement;
 
-use super::conflicts::Conflicts;
-use super::costly;
-use super::decided::{Plan, Prepared};
-use super::machine_code::MachineCode;
-use super::over_time;
-use super::progress::Progress;
-use super::results::{Collected, Results};
-use super::scheduler;
-use super::slice;
-use super::source_counters;
-use super::sources;
+use crate::commands::run::counters::conflicts::Conflicts;
+use crate::commands::run::counters::over_time;
+use crate::commands::run::counters::source_counters;
+use crate::commands::run::measure::machine_code::MachineCode;
+use crate::commands::run::measure::results::{Collected, Results};
+use crate::commands::run::output::costliest_line;
+use crate::commands::run::output::progress::Progress;
+use crate::commands::run::output::source_text;
+use crate::commands::run::prepare::prepared::{Plan, Prepared};
+use crate::commands::run::prepare::scheduler;
+use crate::commands::run::prepare::slice;
 use crate::commands::settings::Origin;
 use crate::options::MessageFormat;
 use gpuprof_engine::execute::{Execution, NeededFiles};
@@ -80,8 +83,8 @@ pub(super) fn measure(
     let mut found = listeners.end();
     source_counters::add(prepared, &mut found, interrupt);
     over_time::add(prepared, &mut found, interrupt);
-    costly::add(prepared, &mut found.run, interrupt);
-    sources::add(prepared, &mut found);
+    costliest_line::add(prepared, &mut found.run, interrupt);
+    source_text::add(prepared, &mut found);
     let took = (!prepared.plan.inputs.folder.resumes).then(|| begun.elapsed());
     Ok(Measured { found, took, outcome })
 }

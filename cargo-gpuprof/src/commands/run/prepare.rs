@@ -4,6 +4,18 @@
 //! work: paths and settings first, then the harnesses and their series, the devices, their
 //! counters, and last the kernels.
 
+pub(in crate::commands) mod devices;
+pub(in crate::commands) mod inputs;
+pub(in crate::commands) mod kernels;
+pub(in crate::commands) mod other_revision;
+pub(in crate::commands) mod prepared;
+pub(in crate::commands) mod provenance;
+pub(in crate::commands) mod request;
+pub(in crate::commands) mod resume_key;
+pub(in crate::commands) mod scheduler;
+pub(in crate::commands) mod selected;
+pub(in crate::commands) mod slice;
+
 use std::mem;
 use std::time::SystemTime;
 
@@ -13,18 +25,17 @@ use gpuprof_model::protocol::{CounterRange, SeriesDescription};
 use gpuprof_model::run::{Run, SectionColumns};
 use gpuprof_model::threshold::Threshold;
 
-use super::base::{self, OtherRevision};
+use super::baseline::compared;
 use super::counters::{self, CounterSetup, Known};
-use super::decided::{Plan, Prepared};
-use super::devices::Devices;
-use super::exports::Exports;
-use super::inputs::{Chosen, Inputs};
-use super::request::Request;
-use super::selected::selected;
-use super::{against, kernels, provenance, resume_key, slice};
+use crate::commands::run::output::exports::Exports;
+use crate::commands::run::prepare::devices::Devices;
+use crate::commands::run::prepare::inputs::{Chosen, Inputs};
+use crate::commands::run::prepare::prepared::{Plan, Prepared};
+use crate::commands::run::prepare::request::Request;
+use crate::commands::run::prepare::selected::selected;
 use crate::commands::settings::{Layers, Origin, Settings};
 use crate::commands::stored::places;
-use crate::commands::{Opened, Source, viewed};
+use crate::commands::{Opened, Source, view_settings};
 use crate::options::{CargoRequest, ClockControl, Interleave, PlaceOptions, Repeats};
 use gpuprof_analysis::gate::outcome::Gate;
 use gpuprof_analysis::sequential::{LOOKS, Most};
@@ -43,6 +54,7 @@ use gpuprof_engine::store::plans::Plans;
 use gpuprof_engine::store::{RunFolder, document};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
+use other_revision::OtherRevision;
 
 /// Why noise is not asked of the emulated driver.
 pub(in crate::commands) const NO_NOISE: &str = "calibrate measures noise, and the emulated driver has none: its counts are exact, and no \
@@ -53,14 +65,14 @@ pub(in crate::commands) const NO_NOISE: &str = "calibrate measures noise, and th
 /// # Errors
 /// Malformed options, files that cannot be written, configuration file, build, baseline.
 pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> {
-    base::check(&request)?;
+    other_revision::check(&request)?;
     slice::check(&request)?;
     request.named.check()?;
     let forget = |_: &Failure| forget_last_verdict(&request);
     let opened = Opened::new(&request.wanted).inspect_err(forget)?;
     let layers = Layers::new(&opened.config, request.preset.as_deref()).inspect_err(forget)?;
     let settings = Settings::new(request.given.clone(), &layers);
-    let view = viewed::placed(&settings, request.all, request.wanted.cargo.verbose);
+    let view = view_settings::placed(&settings, request.all, request.wanted.cargo.verbose);
     let view = view.inspect_err(forget)?;
     let slice = request.slice.is_some();
     let exports = Exports::open(&settings, opened.root()).inspect_err(forget)?;
@@ -84,9 +96,9 @@ pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> 
     let makes_first = save_to.is_some() || without_harness.is_some();
     let against = match without_harness {
         _ if slice || base.is_some() => None,
-        Some(lacking) => Some(against::absent(lacking, &request, &settings, &source)),
+        Some(lacking) => Some(compared::absent(lacking, &request, &settings, &source)),
         None if !request.purpose.judges() => None,
-        None => against::read(&request, &settings, &baselines, &source)?,
+        None => compared::read(&request, &settings, &baselines, &source)?,
     };
     let first = makes_first && against.as_ref().is_none_or(|against| against.run.is_err());
     let gated = settings.gate.value && !slice;

@@ -5,9 +5,9 @@ use std::io::Write;
 use gpuprof_model::ExitCode;
 use gpuprof_model::each_once::add_new;
 
-use super::counters::CounterSetup;
-use super::decided::Plan;
-use super::refusal::Blocked;
+use crate::commands::run::counters::CounterSetup;
+use crate::commands::run::counters::missing::Blocked;
+use crate::commands::run::prepare::prepared::Plan;
 use crate::options::{MessageFormat, Repeats};
 use gpuprof_engine::device::shared_profiler;
 use gpuprof_engine::plan::{Checked, Side};
@@ -32,7 +32,11 @@ const NAMED: usize = 5;
 ///
 /// # Errors
 /// Standard output.
-pub(super) fn show(plan: &Plan, refused: Option<&Blocked>, out: &mut impl Write) -> Result<()> {
+pub(in crate::commands) fn show(
+    plan: &Plan,
+    refused: Option<&Blocked>,
+    out: &mut impl Write,
+) -> Result<()> {
     let written = match plan.inputs.settings.message_format.value {
         MessageFormat::Human => {
             let text = text(plan) + &refused.map(self::refused).unwrap_or_default();

@@ -13,12 +13,12 @@ use gpuprof_model::metric::Origin;
 use gpuprof_model::protocol::SourceCollector;
 use gpuprof_system::interrupt::Interrupt;
 
-use super::collector::library;
-use super::decided::Prepared;
+use crate::commands::run::counters::collector::library;
+use crate::commands::run::prepare::prepared::Prepared;
 use crate::options::ReplayMode;
 
 /// The collector of bank conflicts.
-pub(super) struct Conflicts<'a> {
+pub(in crate::commands) struct Conflicts<'a> {
     prepared: &'a Prepared,
     executions: &'a [Execution<'a>],
     interrupt: &'a Interrupt,
@@ -28,7 +28,7 @@ pub(super) struct Conflicts<'a> {
 
 impl<'a> Conflicts<'a> {
     /// Nothing is counted so far.
-    pub(super) fn new(
+    pub(in crate::commands) fn new(
         prepared: &'a Prepared,
         executions: &'a [Execution<'a>],
         interrupt: &'a Interrupt,
@@ -37,7 +37,7 @@ impl<'a> Conflicts<'a> {
     }
 
     /// Adds the conflicts of the configuration at `at` to what was `found` of it.
-    pub(super) fn add(&self, at: At, found: &mut PassResults) {
+    pub(in crate::commands) fn add(&self, at: At, found: &mut PassResults) {
         let plan = &self.prepared.plan;
         let checked = &plan.both.checked[at.0];
         let asked =

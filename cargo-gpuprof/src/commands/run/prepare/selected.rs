@@ -7,9 +7,9 @@ use gpuprof_model::metric::{Catalogue, SetDirection};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::{ExitCode, SeriesId};
 
-use super::inputs::{Chosen, Inputs};
-use super::request::Request;
-use crate::commands::ranges::find_old_ranges;
+use crate::commands::range_note::find_old_ranges;
+use crate::commands::run::prepare::inputs::{Chosen, Inputs};
+use crate::commands::run::prepare::request::Request;
 use crate::commands::selection::selection;
 use crate::commands::settings::{Layers, Origin, Settings};
 use crate::commands::thresholds::{self, Annotated};
@@ -26,7 +26,7 @@ use gpuprof_system::interrupt::Interrupt;
 ///
 /// # Errors
 /// Discovery, selection, thresholds.
-pub(super) fn selected(
+pub(in crate::commands) fn selected(
     inputs: &Inputs,
     probe: &HarnessProcess<'_>,
     sections: Sections,

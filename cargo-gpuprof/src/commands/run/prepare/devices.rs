@@ -27,13 +27,13 @@ use gpuprof_system::interrupt::Interrupt;
 
 /// The devices of a run.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Devices {
+pub(in crate::commands) struct Devices {
     /// In the order of their UUIDs; none for the emulated driver.
-    pub(super) records: Vec<DeviceRecord>,
+    pub(in crate::commands) records: Vec<DeviceRecord>,
     /// Whether the emulated driver answers.
-    pub(super) emulated: bool,
+    pub(in crate::commands) emulated: bool,
     /// The chips that it is, if they were asked for.
-    pub(super) chips: Vec<Chip>,
+    pub(in crate::commands) chips: Vec<Chip>,
     /// Whether they were asked for.
     asked: bool,
 }
@@ -45,7 +45,7 @@ impl Devices {
     /// No GPU where one is wanted (exit code 107); devices that are not there or do not fit
     /// together, and any that are named where the emulated driver answers (exit code 2, or 96 for
     /// the configuration file).
-    pub(super) fn find(
+    pub(in crate::commands) fn find(
         settings: &Settings,
         probe: &HarnessProcess<'_>,
         harness: &Harness,
@@ -75,27 +75,27 @@ impl Devices {
 
     /// How many pipelines there are: one a device or emulated chip, and one for the emulated driver
     /// without a chip.
-    pub(super) fn count(&self) -> usize {
+    pub(in crate::commands) fn count(&self) -> usize {
         self.records.len().max(self.chips.len()).max(1)
     }
 
     /// The architecture of the emulated chip `at`.
-    pub(super) fn architecture(&self, at: usize) -> String {
+    pub(in crate::commands) fn architecture(&self, at: usize) -> String {
         self.chips.get(at).copied().unwrap_or_default().architecture()
     }
 
     /// The architectures of the emulated chips.
-    pub(super) fn architectures(&self) -> BTreeSet<String> {
+    pub(in crate::commands) fn architectures(&self) -> BTreeSet<String> {
         (0..self.count()).map(|at| self.architecture(at)).collect()
     }
 
     /// The chips of a run on several; none on one or on GPUs.
-    pub(super) fn several_chips(&self) -> &[Chip] {
+    pub(in crate::commands) fn several_chips(&self) -> &[Chip] {
         if self.chips.len() > 1 { &self.chips } else { &[] }
     }
 
     /// The names of the series `id` on several chips; its own on one or on GPUs.
-    pub(super) fn names_of(&self, id: &SeriesId) -> Vec<SeriesId> {
+    pub(in crate::commands) fn names_of(&self, id: &SeriesId) -> Vec<SeriesId> {
         match self.several_chips() {
             [] => vec![id.clone()],
             chips => {
@@ -107,7 +107,7 @@ impl Devices {
     /// Assigns series with these `counts` of configurations to the devices; a device that is left
     /// with nothing to do is let go. Of several emulated chips, each series has one: they take
     /// turns.
-    pub(super) fn assign(&mut self, counts: &[usize], notes: Notes) -> Assignment {
+    pub(in crate::commands) fn assign(&mut self, counts: &[usize], notes: Notes) -> Assignment {
         if let several @ [_, ..] = self.several_chips() {
             return Assignment::in_turns(counts, several.len());
         }
@@ -126,12 +126,12 @@ impl Devices {
     }
 
     /// The name of the only device that the processes of device `at` see; none if they see all.
-    pub(super) fn visible(&self, at: usize) -> Option<&str> {
+    pub(in crate::commands) fn visible(&self, at: usize) -> Option<&str> {
         self.records.get(at).filter(|_| self.asked).map(|device| &*device.uuid)
     }
 
     /// Their names, if there are several.
-    pub(super) fn names(&self) -> Vec<DeviceName> {
+    pub(in crate::commands) fn names(&self) -> Vec<DeviceName> {
         let name = |d: &DeviceRecord| DeviceName { uuid: d.uuid.clone(), name: d.name.clone() };
         match self.records.len() {
             0 | 1 => Vec::new(),
@@ -140,7 +140,7 @@ impl Devices {
     }
 
     /// `reason`, with its device `at`, if there are several.
-    pub(super) fn blamed(&self, at: usize, reason: &str) -> String {
+    pub(in crate::commands) fn blamed(&self, at: usize, reason: &str) -> String {
         match self.records.get(at).filter(|_| self.records.len() > 1) {
             Some(device) => format!("{}: {reason}", device.uuid),
             None => reason.to_owned(),
@@ -152,7 +152,11 @@ impl Devices {
     ///
     /// # Errors
     /// As [`Hold::take`].
-    pub(super) fn hold(&self, terms: &HoldRequest<'_>, interrupt: &Interrupt) -> Result<Vec<Hold>> {
+    pub(in crate::commands) fn hold(
+        &self,
+        terms: &HoldRequest<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Hold>> {
         self.records.iter().map(|device| Hold::take(&device.uuid, terms, interrupt)).collect()
     }
 
@@ -160,7 +164,11 @@ impl Devices {
     ///
     /// # Errors
     /// It cannot be made (exit code 110).
-    pub(super) fn folder(&self, at: usize, passes: &camino::Utf8Path) -> Result<Utf8PathBuf> {
+    pub(in crate::commands) fn folder(
+        &self,
+        at: usize,
+        passes: &camino::Utf8Path,
+    ) -> Result<Utf8PathBuf> {
         if self.records.len() < 2 {
             return Ok(passes.to_owned());
         }

@@ -36,7 +36,7 @@ const VARIABLES: [&str; 18] = [
 ///
 /// # Errors
 /// The system gives it no random name (exit code 107).
-pub(super) fn start() -> Result<Start> {
+pub(in crate::commands) fn start() -> Result<Start> {
     let told = |&name: &&str| Some((name.to_owned(), env::var(name).ok()?));
     Start::now(VARIABLES.iter().filter_map(told).collect::<BTreeMap<_, _>>())
 }

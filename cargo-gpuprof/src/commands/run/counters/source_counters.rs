@@ -19,9 +19,9 @@ use gpuprof_model::protocol::{KernelCode, RequestBody, SourceCollector};
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_system::interrupt::Interrupt;
 
-use super::collector::{each_finished, library};
-use super::decided::Prepared;
-use super::results::Collected;
+use crate::commands::run::counters::collector::{each_finished, library};
+use crate::commands::run::measure::results::Collected;
+use crate::commands::run::prepare::prepared::Prepared;
 
 /// The section that asks for them.
 const SECTION: &str = "SourceCounters";
@@ -30,7 +30,7 @@ const SECTION: &str = "SourceCounters";
 const LISTING: Duration = Duration::from_secs(30);
 
 /// Adds the counts to what was `found` of both revisions, if they were asked for.
-pub(super) fn add(prepared: &Prepared, found: &mut Collected, interrupt: &Interrupt) {
+pub(in crate::commands) fn add(prepared: &Prepared, found: &mut Collected, interrupt: &Interrupt) {
     let plan = &prepared.plan;
     let mut sections = plan.inputs.settings.sections.value.iter();
     let wanted = sections.any(|name| name.eq_ignore_ascii_case(SECTION));

@@ -8,14 +8,14 @@ use gpuprof_engine::plan::Checked;
 use gpuprof_model::run::{ConfigurationResult, Status};
 use gpuprof_system::interrupt::Interrupt;
 
-use super::decided::Prepared;
-use super::results::Collected;
+use crate::commands::run::measure::results::Collected;
+use crate::commands::run::prepare::prepared::Prepared;
 
 /// CUPTI's library. A run without counters has not searched for it before.
 ///
 /// # Errors
 /// Why there is none.
-pub(super) fn library(prepared: &Prepared) -> Result<PathBuf, String> {
+pub(in crate::commands) fn library(prepared: &Prepared) -> Result<PathBuf, String> {
     let inputs = &prepared.plan.inputs;
     let named = inputs.settings.cupti_path(&inputs.source.root());
     match cupti::ask(named.as_deref(), Question::Locate).map_err(|failure| failure.message)? {
@@ -26,7 +26,7 @@ pub(super) fn library(prepared: &Prepared) -> Result<PathBuf, String> {
 
 /// Collects of each configuration of both revisions that finished, one after the other, until a
 /// signal interrupts it.
-pub(super) fn each_finished(
+pub(in crate::commands) fn each_finished(
     prepared: &Prepared,
     found: &mut Collected,
     interrupt: &Interrupt,

@@ -2,8 +2,8 @@
 
 use camino::Utf8Path;
 
-use super::request::Request;
 use crate::commands::Source;
+use crate::commands::run::prepare::request::Request;
 use crate::commands::selection::Named;
 use crate::commands::settings::Settings;
 use crate::commands::stored::refuse_quick;
@@ -15,7 +15,7 @@ use gpuprof_system::error::{Failure, Result};
 ///
 /// # Errors
 /// There is none of that name, unless nothing is gated or this run is to become it.
-pub(super) fn read(
+pub(in crate::commands) fn read(
     request: &Request,
     settings: &Settings,
     baselines: &Baselines,
@@ -27,7 +27,7 @@ pub(super) fn read(
 
 /// The baseline of a run next to a revision without a harness: its `name`, and the missing part. A
 /// note says that the run measures this revision alone.
-pub(super) fn absent(
+pub(in crate::commands) fn absent(
     (name, reason): (String, String),
     request: &Request,
     settings: &Settings,
@@ -46,7 +46,7 @@ pub(super) fn absent(
 }
 
 /// The scope of a run of this `request`, for its comparison.
-pub(super) fn scope(request: &Request, source: &Source) -> Scope {
+pub(in crate::commands) fn scope(request: &Request, source: &Source) -> Scope {
     let Named { series, filters } = request.named.clone();
     Scope {
         whole: series.is_empty() && request.given.sample.is_none(),

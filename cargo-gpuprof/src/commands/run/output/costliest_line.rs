@@ -17,14 +17,14 @@ use gpuprof_model::run::{ConfigurationResult, Run};
 use gpuprof_model::verdict::{Judgement, Verdict};
 use gpuprof_system::interrupt::Interrupt;
 
-use super::decided::Prepared;
+use crate::commands::run::prepare::prepared::Prepared;
 use gpuprof_engine::plan::Checked;
 
 /// How long the emulated driver may take for a run.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Adds the lines to `run`, which is the result of what was `prepared`.
-pub(super) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
+pub(in crate::commands) fn add(prepared: &Prepared, run: &mut Run, interrupt: &Interrupt) {
     let until = Instant::now() + LIMIT;
     for series in run.series.iter_mut().filter(|_| !prepared.plan.devices.emulated) {
         let heads = prepared.plan.both.heads();

@@ -8,15 +8,15 @@ use gpuprof_model::protocol::OverTimeRequest;
 use gpuprof_model::run::Status;
 use gpuprof_system::interrupt::Interrupt;
 
-use super::collector::{each_finished, library};
-use super::decided::Prepared;
-use super::results::Collected;
+use crate::commands::run::counters::collector::{each_finished, library};
+use crate::commands::run::measure::results::Collected;
+use crate::commands::run::prepare::prepared::Prepared;
 
 /// Why the emulated driver has none.
 const EMULATED: &str = "the emulated driver has no time over which it could count";
 
 /// Adds the samples to what was `found` of both revisions, if a section asks for some.
-pub(super) fn add(prepared: &Prepared, found: &mut Collected, interrupt: &Interrupt) {
+pub(in crate::commands) fn add(prepared: &Prepared, found: &mut Collected, interrupt: &Interrupt) {
     let plan = &prepared.plan;
     // All series have the same sections, and every chip the same sampled counters in them.
     let sections = plan.both.checked.first().map_or(&[][..], |checked| &checked.sections);

@@ -12,10 +12,10 @@ use gpuprof_model::measurement::{DeviceRecord, HardwareValue, PassResult};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, SharedRows, Status};
 use gpuprof_model::text::printable;
 
-use super::against;
-use super::counters::{self, CounterSetup};
-use super::decided::{Plan, Prepared};
-use super::inputs::Inputs;
+use crate::commands::run::baseline::compared;
+use crate::commands::run::counters::{self, CounterSetup};
+use crate::commands::run::prepare::inputs::Inputs;
+use crate::commands::run::prepare::prepared::{Plan, Prepared};
 use gpuprof_analysis::gate::baseline::Against;
 use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::rounds::{self, RoundRequest};
@@ -26,7 +26,7 @@ use gpuprof_engine::passes::{At, Open, PassResults};
 use gpuprof_engine::plan::{Both, Checked, Side};
 
 /// What is known of the run.
-pub(super) struct Results<'a> {
+pub(in crate::commands) struct Results<'a> {
     plan: &'a Plan,
     run: Run,
     /// The other revision, as far as it is measured, in the place of a stored baseline.
@@ -46,20 +46,20 @@ pub(super) struct Results<'a> {
 }
 
 /// What is known in the end.
-pub(super) struct Collected {
+pub(in crate::commands) struct Collected {
     /// The run, with a result for every planned configuration.
-    pub(super) run: Run,
+    pub(in crate::commands) run: Run,
     /// What was measured of the other revision, to compare with.
-    pub(super) base: Option<Against>,
+    pub(in crate::commands) base: Option<Against>,
     /// For each device: why its counters were no longer available, if a pass found that out.
-    pub(super) denied: Vec<Option<Denial>>,
+    pub(in crate::commands) denied: Vec<Option<Denial>>,
     /// The error budget of all thresholds of the run.
-    pub(super) budget: Budget,
+    pub(in crate::commands) budget: Budget,
 }
 
 impl Collected {
     /// The runs of both revisions, each with its planned series.
-    pub(super) fn revisions<'c>(
+    pub(in crate::commands) fn revisions<'c>(
         &'c mut self,
         both: &'c Both,
     ) -> impl Iterator<Item = (&'c mut Run, &'c [Checked])> {
@@ -71,7 +71,7 @@ impl Collected {
 
 impl<'a> Results<'a> {
     /// No results, of a run with this `provenance`.
-    pub(super) fn new(prepared: &'a Prepared, provenance: Provenance) -> Self {
+    pub(in crate::commands) fn new(prepared: &'a Prepared, provenance: Provenance) -> Self {
         let plan = &prepared.plan;
         let run = Run { provenance, ..prepared.document.clone() };
         let none = |series: &Checked| series.planned.configurations.iter().map(|_| None).collect();
@@ -96,12 +96,12 @@ impl<'a> Results<'a> {
     }
 
     /// The counters of a device can no longer be had.
-    pub(super) fn deny(&mut self, device: usize, denial: &Denial) {
+    pub(in crate::commands) fn deny(&mut self, device: usize, denial: &Denial) {
         self.denied[device] = Some(denial.clone());
     }
 
     /// The result of a configuration, by what was `found`.
-    pub(super) fn add(&mut self, at: At, found: PassResults) -> &ConfigurationResult {
+    pub(in crate::commands) fn add(&mut self, at: At, found: PassResults) -> &ConfigurationResult {
         self.take_device(at, found.passes.first());
         self.take_input_files(at, found.passes.first());
         self.take_timer(at, &found.passes);
@@ -136,7 +136,7 @@ impl<'a> Results<'a> {
 
     /// The target number of rounds of each configuration that is `open`, on both sides if it has
     /// two, and undecided by a threshold.
-    pub(super) fn look(&mut self, open: &[Open<'_>]) -> BTreeMap<At, u32> {
+    pub(in crate::commands) fn look(&mut self, open: &[Open<'_>]) -> BTreeMap<At, u32> {
         let mut rows: BTreeMap<At, ConfigurationResult> = BTreeMap::new();
         for Open { at, passes, hardware } in open {
             self.take_device(*at, passes.first());
@@ -189,7 +189,7 @@ impl<'a> Results<'a> {
 
     /// The judged series that `at` is of, or is compared with, once each of its configurations has
     /// a result on either side.
-    pub(super) fn series(&mut self, at: usize) -> Option<&SeriesResult> {
+    pub(in crate::commands) fn series(&mut self, at: usize) -> Option<&SeriesResult> {
         let pairs = &self.plan.both.pairs;
         let head = pairs.head_of(at).map_or(at, |(head, _)| head);
         let base = pairs.base_of(head);
@@ -209,7 +209,7 @@ impl<'a> Results<'a> {
     }
 
     /// All of it.
-    pub(super) fn end(mut self) -> Collected {
+    pub(in crate::commands) fn end(mut self) -> Collected {
         self.take_planned_device();
         self.take_first_chip();
         self.run.series = self.series.into_iter().flatten().collect();
@@ -345,12 +345,12 @@ fn base(prepared: &Prepared) -> Option<Against> {
         run: Ok(run),
         across_devices: settings.across_devices.value,
         in_rounds: !prepared.plan.devices.emulated,
-        scope: against::scope(&prepared.plan.inputs.request, source),
+        scope: compared::scope(&prepared.plan.inputs.request, source),
     })
 }
 
 /// The error budget of the run that `plan` is of.
-pub(super) fn budget(plan: &Plan) -> Budget {
+pub(in crate::commands) fn budget(plan: &Plan) -> Budget {
     let counts = plan.both.heads().iter().map(|head| head.planned.configurations.len());
     Budget::planned(&plan.catalogue, counts.zip(&plan.limits()))
 }

@@ -8,7 +8,7 @@
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 
-use super::request::Request;
+use crate::commands::run::prepare::request::Request;
 use crate::commands::settings::Settings;
 use crate::commands::{Opened, Source, Wanted};
 use crate::options::{BuildOptions, ConfigFile, GivenValue};
@@ -18,13 +18,13 @@ use gpuprof_system::scratch::Scratch;
 
 /// The other revision.
 #[derive(Debug)]
-pub(super) struct Base {
+pub(in crate::commands) struct Base {
     /// As it was asked for.
-    pub(super) name: String,
+    pub(in crate::commands) name: String,
     /// Its commit; that of a folder with `-dirty` where that has changes.
-    pub(super) revision: Option<String>,
+    pub(in crate::commands) revision: Option<String>,
     /// Its harnesses and kernels.
-    pub(super) source: Source,
+    pub(in crate::commands) source: Source,
     /// The folder of an unpacked archive, as long as it is needed.
     _unpacked: Option<Scratch>,
     /// Its checkout, which no other run changes meanwhile.
@@ -33,12 +33,12 @@ pub(super) struct Base {
 
 /// The revision that `--base` names. Both are none if no other revision is asked for.
 #[derive(Debug, Default)]
-pub(super) struct OtherRevision {
+pub(in crate::commands) struct OtherRevision {
     /// A revision with harnesses.
-    pub(super) built: Option<Base>,
+    pub(in crate::commands) built: Option<Base>,
     /// The name of a revision without a harness, as before the change that adds gpuprof, and what
     /// it lacks.
-    pub(super) without_harness: Option<(String, String)>,
+    pub(in crate::commands) without_harness: Option<(String, String)>,
 }
 
 impl OtherRevision {
@@ -46,7 +46,7 @@ impl OtherRevision {
     ///
     /// # Errors
     /// It cannot be had or does not build; the message says that it is this side.
-    pub(super) fn open(
+    pub(in crate::commands) fn open(
         request: &Request,
         settings: &Settings,
         build: &BuildOptions,
@@ -72,7 +72,7 @@ impl OtherRevision {
 
 impl Base {
     /// `failure`, as one of this side.
-    pub(super) fn blamed(&self, failure: Failure) -> Failure {
+    pub(in crate::commands) fn blamed(&self, failure: Failure) -> Failure {
         blamed(&self.name, failure)
     }
 }
@@ -94,7 +94,7 @@ fn blamed(name: &str, mut failure: Failure) -> Failure {
 ///
 /// # Errors
 /// It does (exit code 2).
-pub(super) fn check(request: &Request) -> Result<()> {
+pub(in crate::commands) fn check(request: &Request) -> Result<()> {
     let Some(GivenValue { value: name, .. }) = &request.given.base else { return Ok(()) };
     Meaning::resolve(name, request.folder()).map(|_| ()).map_err(|failure| blamed(name, failure))
 }

@@ -1,7 +1,7 @@
 //! The request of a run: one type for all subcommands that run.
 //!
 //! Input: the options of `run`, `check` or `calibrate`. Output: one value, made once.
-//! [`Inputs`](super::inputs::Inputs) resolves its settings with the configuration file.
+//! [`Inputs`](crate::commands::run::prepare::inputs::Inputs) resolves its settings with the configuration file.
 
 use std::time::Duration;
 
@@ -121,7 +121,7 @@ impl From<&CheckOptions> for Request {
 
 impl Request {
     /// The folder of the manifest; the present one by default.
-    pub(super) fn folder(&self) -> &Utf8Path {
+    pub(in crate::commands) fn folder(&self) -> &Utf8Path {
         let manifest = self.wanted.cargo.manifest_path.as_deref();
         let folder = manifest.and_then(Utf8Path::parent).filter(|folder| *folder != "");
         folder.unwrap_or(Utf8Path::new("."))

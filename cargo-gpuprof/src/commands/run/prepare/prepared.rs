@@ -1,7 +1,7 @@
 //! A prepared run.
 //!
 //! Output: values that hold whatever is decided before the first process measures. They are made
-//! once, by [`prepare`](super::prepare), and nothing changes them afterwards.
+//! once, by [`prepare`](crate::commands::run::prepare), and nothing changes them afterwards.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -19,9 +19,9 @@ use gpuprof_model::run::Run;
 use gpuprof_model::series::SeriesId;
 use gpuprof_model::units::Nanoseconds;
 
-use super::counters::CounterSetup;
-use super::devices::Devices;
-use super::inputs::Inputs;
+use crate::commands::run::counters::CounterSetup;
+use crate::commands::run::prepare::devices::Devices;
+use crate::commands::run::prepare::inputs::Inputs;
 use crate::options::{CacheControl, Interleave, Isolate, Purpose, Repeats};
 use gpuprof_engine::device::shared_profiler;
 use gpuprof_engine::execute::{Ahead, Execution, HarnessProcess, Modules};
@@ -33,55 +33,55 @@ use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::own_file::OwnFile;
 
 /// What is to be measured, and on which devices.
-pub(super) struct Plan {
+pub(in crate::commands) struct Plan {
     /// Its inputs.
-    pub(super) inputs: Inputs,
+    pub(in crate::commands) inputs: Inputs,
     /// The metrics that are known, by the formulas of the chip.
-    pub(super) catalogue: Catalogue,
+    pub(in crate::commands) catalogue: Catalogue,
     /// The user's files with rules of advice.
-    pub(super) own_rules: Vec<OwnFile>,
+    pub(in crate::commands) own_rules: Vec<OwnFile>,
     /// The rules of advice, ours and the user's.
-    pub(super) rules: Vec<Rule>,
+    pub(in crate::commands) rules: Vec<Rule>,
     /// The series, of both revisions where there are two.
-    pub(super) both: Both,
+    pub(in crate::commands) both: Both,
     /// The devices.
-    pub(super) devices: Devices,
+    pub(in crate::commands) devices: Devices,
     /// Which of them measures what.
-    pub(super) assignment: Assignment,
+    pub(in crate::commands) assignment: Assignment,
     /// How each of them collects counters.
-    pub(super) setups: Vec<CounterSetup>,
+    pub(in crate::commands) setups: Vec<CounterSetup>,
     /// CUPTI's plans of earlier runs.
-    pub(super) plans: Plans,
+    pub(in crate::commands) plans: Plans,
     /// In which order passes run.
-    pub(super) order: Interleave,
+    pub(in crate::commands) order: Interleave,
     /// Processes that time each configuration.
-    pub(super) repeat: Repeats,
+    pub(in crate::commands) repeat: Repeats,
     /// The most processes for a configuration that a look leaves open; none if nothing is measured
     /// further.
-    pub(super) most_rounds: Option<Most>,
+    pub(in crate::commands) most_rounds: Option<Most>,
     /// For each series of both revisions: whether configurations that absolute limits leave open
     /// are measured further.
-    pub(super) limited: Vec<bool>,
+    pub(in crate::commands) limited: Vec<bool>,
     /// For each series of both revisions: whether the energy of its launches is measured.
-    pub(super) energy: Vec<bool>,
+    pub(in crate::commands) energy: Vec<bool>,
     /// Notes on common properties of both sides of a comparison.
-    pub(super) notes: Vec<String>,
+    pub(in crate::commands) notes: Vec<String>,
 }
 
 impl Plan {
     /// The unit that gets separate processes.
-    pub(super) fn isolate(&self) -> Isolate {
+    pub(in crate::commands) fn isolate(&self) -> Isolate {
         self.inputs.settings.isolate.value.on(self.devices.emulated)
     }
 
     /// How many configurations there are.
-    pub(super) fn configurations(&self) -> usize {
+    pub(in crate::commands) fn configurations(&self) -> usize {
         self.both.checked.iter().map(Checked::count).sum()
     }
 
     /// The thresholds that each series of this revision will be judged by, as far as that is known
     /// before it is measured.
-    pub(super) fn limits(&self) -> Vec<Vec<Threshold>> {
+    pub(in crate::commands) fn limits(&self) -> Vec<Vec<Threshold>> {
         let Inputs { against, base, .. } = &self.inputs;
         let counterpart = |id: &SeriesId| match base {
             Some(_) if self.both.known.iter().any(|known| known.id == *id) => Counterpart::Known,
@@ -97,7 +97,7 @@ impl Plan {
     }
 
     /// The device's attributes that are shown or judged but not recorded by default, each once.
-    pub(super) fn attributes(&self) -> Vec<String> {
+    pub(in crate::commands) fn attributes(&self) -> Vec<String> {
         let asked = self.both.checked.iter().flat_map(|series| series.asked(&self.catalogue));
         let mut names: BTreeSet<String> =
             asked.flat_map(|metric| self.catalogue.device_attributes(&metric)).collect();
@@ -106,48 +106,51 @@ impl Plan {
     }
 
     /// Whether a metric of any series `is` so.
-    pub(super) fn asks(&self, is: fn(&Catalogue, &Metric) -> bool) -> bool {
+    pub(in crate::commands) fn asks(&self, is: fn(&Catalogue, &Metric) -> bool) -> bool {
         self.both.checked.iter().any(|series| series.asks(&self.catalogue, is))
     }
 
     /// The counters that any device collects, each once.
-    pub(super) fn counters(&self) -> Vec<String> {
+    pub(in crate::commands) fn counters(&self) -> Vec<String> {
         let counters = self.setups.iter().filter_map(CounterSetup::counters);
         each_once(counters.flat_map(|counters| counters.metrics()).cloned())
     }
 }
 
 /// A run, with whatever is fixed before its first process measures.
-pub(super) struct Prepared {
+pub(in crate::commands) struct Prepared {
     /// What is to be measured, and on which devices.
-    pub(super) plan: Plan,
+    pub(in crate::commands) plan: Plan,
     /// The built kernels, by revision.
-    pub(super) modules: Modules,
+    pub(in crate::commands) modules: Modules,
     /// The emulated driver, if it answers.
-    pub(super) emulator: Option<Utf8PathBuf>,
+    pub(in crate::commands) emulator: Option<Utf8PathBuf>,
     /// The library that reports NVTX ranges, if any are measured.
-    pub(super) nvtx: Option<Utf8PathBuf>,
+    pub(in crate::commands) nvtx: Option<Utf8PathBuf>,
     /// The run's document, as far as it is known: no series yet.
-    pub(super) document: Run,
+    pub(in crate::commands) document: Run,
     /// The same of the other revision, with all that is known of it.
-    pub(super) base: Option<Run>,
+    pub(in crate::commands) base: Option<Run>,
     /// The properties that a run must share to resume this one.
-    pub(super) made: RunIdentity,
+    pub(in crate::commands) made: RunIdentity,
     /// The folder of the processes' requests and replies.
-    pub(super) passes: Utf8PathBuf,
+    pub(in crate::commands) passes: Utf8PathBuf,
     /// When everything was built.
-    pub(super) built: SystemTime,
+    pub(in crate::commands) built: SystemTime,
 }
 
 impl Prepared {
     /// How each device executes.
-    pub(super) fn executions<'a>(&'a self, interrupt: &'a Interrupt) -> Vec<Execution<'a>> {
+    pub(in crate::commands) fn executions<'a>(
+        &'a self,
+        interrupt: &'a Interrupt,
+    ) -> Vec<Execution<'a>> {
         let setups = self.plan.setups.iter().enumerate();
         setups.map(|(at, setup)| self.execution(at, setup, interrupt)).collect()
     }
 
     /// How the emulated driver in `folder` executes a pass that only counts, within `timeout`.
-    pub(super) fn emulated_execution<'a>(
+    pub(in crate::commands) fn emulated_execution<'a>(
         &'a self,
         folder: &'a Utf8Path,
         timeout: Duration,

@@ -6,7 +6,7 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::protocol::CounterRange;
 use gpuprof_model::run::Run;
 
-use super::decided::Plan;
+use crate::commands::run::prepare::prepared::Plan;
 use gpuprof_build::host::Harness;
 use gpuprof_engine::plan::{Checked, PlannedSeries};
 use gpuprof_engine::store::journal::{IdentityPart, RunIdentity};
@@ -14,7 +14,7 @@ use gpuprof_system::sha256::sha256;
 
 /// What `plan` is made of, for the journal of the run that is documented so far in `run`, and of
 /// the other revision in `base`.
-pub(super) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> RunIdentity {
+pub(in crate::commands) fn compute(plan: &Plan, run: &Run, base: Option<&Run>) -> RunIdentity {
     let devices = &plan.devices.records;
     let uuids = devices.iter().map(|device| device.uuid.clone());
     let series = |checked: &Checked| {

@@ -5,12 +5,12 @@ use gpuprof_analysis::gate::baseline::Against;
 use gpuprof_analysis::gate::outcome::Gate;
 use gpuprof_model::protocol::SeriesDescription;
 
-use super::base::Base;
-use super::exports::Exports;
-use super::request::Request;
 use crate::commands::Source;
+use crate::commands::run::output::exports::Exports;
+use crate::commands::run::prepare::other_revision::Base;
+use crate::commands::run::prepare::request::Request;
 use crate::commands::settings::{Layers, Settings};
-use crate::commands::viewed::PlacedView;
+use crate::commands::view_settings::PlacedView;
 use gpuprof_catalogue::sections::Sections;
 use gpuprof_engine::divide::Slice;
 use gpuprof_engine::plan::{Checked, Selection};
@@ -19,52 +19,52 @@ use gpuprof_system::console::Notes;
 use gpuprof_system::scratch::Scratch;
 
 /// The inputs from the command line, the configuration and the workspace or archive.
-pub(super) struct Inputs {
+pub(in crate::commands) struct Inputs {
     /// What is asked for.
-    pub(super) request: Request,
+    pub(in crate::commands) request: Request,
     /// How the run is shown.
-    pub(super) view: PlacedView,
+    pub(in crate::commands) view: PlacedView,
     /// The rules of its exit code: a slice decides nothing.
-    pub(super) gate: Gate,
+    pub(in crate::commands) gate: Gate,
     /// Which files it is written to as well.
-    pub(super) exports: Exports,
+    pub(in crate::commands) exports: Exports,
     /// Harnesses, and the source of kernels.
-    pub(super) source: Source,
+    pub(in crate::commands) source: Source,
     /// The folder of an unpacked archive, as long as it is needed.
-    pub(super) _unpacked: Scratch,
+    pub(in crate::commands) _unpacked: Scratch,
     /// The run's own folder.
-    pub(super) folder: RunFolder,
+    pub(in crate::commands) folder: RunFolder,
     /// The configuration file and the preset.
-    pub(super) layers: Layers,
+    pub(in crate::commands) layers: Layers,
     /// The settings.
-    pub(super) settings: Settings,
+    pub(in crate::commands) settings: Settings,
     /// The stored baseline to compare with.
-    pub(super) against: Option<Against>,
+    pub(in crate::commands) against: Option<Against>,
     /// The other revision, in its place.
-    pub(super) base: Option<Base>,
+    pub(in crate::commands) base: Option<Base>,
     /// The baseline to keep the run as: its name and file.
-    pub(super) save_to: Option<(String, Utf8PathBuf)>,
+    pub(in crate::commands) save_to: Option<(String, Utf8PathBuf)>,
     /// The slice of the plan that is measured, if it is not the whole.
-    pub(super) slice: Option<Slice>,
+    pub(in crate::commands) slice: Option<Slice>,
 }
 
 impl Inputs {
     /// The progress messages.
-    pub(super) fn notes(&self) -> Notes {
+    pub(in crate::commands) fn notes(&self) -> Notes {
         self.settings.notes()
     }
 }
 
 /// The series that a run takes.
-pub(super) struct Chosen {
+pub(in crate::commands) struct Chosen {
     /// Every series of this revision's harnesses.
-    pub(super) described: Vec<SeriesDescription>,
+    pub(in crate::commands) described: Vec<SeriesDescription>,
     /// Which series and configurations, with the settings of every layer.
-    pub(super) selection: Selection,
+    pub(in crate::commands) selection: Selection,
     /// The series of this revision.
-    pub(super) checked: Vec<Checked>,
+    pub(in crate::commands) checked: Vec<Checked>,
     /// The sections of the workspace.
-    pub(super) sections: Sections,
+    pub(in crate::commands) sections: Sections,
     /// Notes on properties that both sides of a comparison share.
-    pub(super) notes: Vec<String>,
+    pub(in crate::commands) notes: Vec<String>,
 }

@@ -9,13 +9,13 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::SeriesResult;
 
-use super::against;
-use super::exports::Exports;
+use crate::commands::run::baseline::compared;
+use crate::commands::run::output::exports::Exports;
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::stored::{
     check_view, places, refuse_itself, refuse_quick, thresholds_in_force, with_metrics_of,
 };
-use crate::commands::{StandardOutput, viewed};
+use crate::commands::{StandardOutput, view_settings};
 use crate::config::Config;
 use crate::options::RunOptions;
 use gpuprof_analysis::gate::baseline::Scope;
@@ -32,7 +32,7 @@ use gpuprof_system::error::{Failure, Result};
 /// # Errors
 /// No such run or nothing to compare it with (exit code 2), a configuration file that is wrong,
 /// files and standard output that cannot be written.
-pub(super) fn run(
+pub(in crate::commands) fn run(
     name: &str,
     options: &RunOptions,
     stdout: StandardOutput,
@@ -43,11 +43,11 @@ pub(super) fn run(
     let (config, sections) = configured(options, &root)?;
     let layers = Layers::new(&config, options.configuration.preset.as_deref())?;
     let settings = Settings::new(options.given.clone(), &layers);
-    let placed = viewed::placed(&settings, options.view.all, options.cargo.verbose)?;
+    let placed = view_settings::placed(&settings, options.view.all, options.cargo.verbose)?;
     let exports = Exports::open(&settings, &root)?;
     let baselines = Baselines::new(&root, &target);
     let whole = Scope::whole();
-    let Some(mut against) = against::stored(&baselines, (&settings, &root), whole, None)? else {
+    let Some(mut against) = compared::stored(&baselines, (&settings, &root), whole, None)? else {
         return Err(Failure::usage(format!(
             "--load-baseline {name} has nothing to be compared with: add --baseline OTHER"
         )));

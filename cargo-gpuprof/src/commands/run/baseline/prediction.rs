@@ -7,13 +7,13 @@ use gpuprof_analysis::gate::prediction::{Ability, ability, fewest_processes};
 use gpuprof_analysis::stats::two_sample::MIN_PROCESSES;
 use gpuprof_model::run::Run;
 
-use super::decided::Plan;
-use super::results::budget;
+use crate::commands::run::measure::results::budget;
+use crate::commands::run::prepare::prepared::Plan;
 use gpuprof_system::console;
 
 /// Reports the decisions that the stored baseline of `plan` allows; nothing if the run has none, or
 /// takes no times.
-pub(super) fn tell(plan: &Plan) {
+pub(in crate::commands) fn tell(plan: &Plan) {
     let Some((name, found)) = able(plan, plan.repeat.least) else { return };
     let text = sentence(name, &found);
     match found.keeps_promise() {
@@ -23,7 +23,7 @@ pub(super) fn tell(plan: &Plan) {
 }
 
 /// The same for `run`, which has been measured.
-pub(super) fn once_measured(plan: &Plan, run: &Run) -> Option<Ability> {
+pub(in crate::commands) fn once_measured(plan: &Plan, run: &Run) -> Option<Ability> {
     able(plan, fewest_processes(run)?).map(|(_, ability)| ability)
 }
 

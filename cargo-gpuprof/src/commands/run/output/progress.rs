@@ -15,7 +15,7 @@ use gpuprof_system::console::Notes;
 const MOST_LINES: usize = 20;
 
 /// How far the sweep is.
-pub(super) struct Progress {
+pub(in crate::commands) struct Progress {
     bar: Option<ProgressBar>,
     /// Without a terminal.
     plain: Option<Notes>,
@@ -27,7 +27,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Of `total` configurations; a bar needs a terminal on which nothing else writes (`shared`).
-    pub(super) fn new(total: usize, shared: bool, notes: Notes) -> Self {
+    pub(in crate::commands) fn new(total: usize, shared: bool, notes: Notes) -> Self {
         let terminal = std::io::stderr().is_terminal() && !shared;
         let bar = (terminal && !notes.quiet()).then(|| {
             let bar =
@@ -40,7 +40,7 @@ impl Progress {
         Self { bar, plain: (!terminal).then_some(notes), total, done: 0, failures: 0 }
     }
 
-    pub(super) fn start(&self, key: &str) {
+    pub(in crate::commands) fn start(&self, key: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(one_line(key));
         }
@@ -48,7 +48,12 @@ impl Progress {
 
     /// Reports that a configuration, with its processes on the device for `held`, ended with
     /// `result`.
-    pub(super) fn end(&mut self, key: &str, result: &ConfigurationResult, held: Duration) {
+    pub(in crate::commands) fn end(
+        &mut self,
+        key: &str,
+        result: &ConfigurationResult,
+        held: Duration,
+    ) {
         self.done += 1;
         if let Some(bar) = &self.bar {
             bar.inc(1);

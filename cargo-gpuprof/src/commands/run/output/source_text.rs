@@ -14,12 +14,12 @@ use gpuprof_analysis::code::changed_lines;
 use gpuprof_model::code::Sources;
 use gpuprof_model::run::Run;
 
-use super::decided::Prepared;
-use super::results::Collected;
 use crate::commands::Source;
+use crate::commands::run::measure::results::Collected;
+use crate::commands::run::prepare::prepared::Prepared;
 
 /// Adds the text to what was `found` of both revisions.
-pub(super) fn add(prepared: &Prepared, found: &mut Collected) {
+pub(in crate::commands) fn add(prepared: &Prepared, found: &mut Collected) {
     let inputs = &prepared.plan.inputs;
     let read = |lines: Lines, source: &Source| {
         let read = |root: Utf8PathBuf| read(lines, &root, prepared.built);

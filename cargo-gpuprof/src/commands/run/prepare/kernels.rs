@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::decided::Plan;
 use crate::commands::Source;
+use crate::commands::run::prepare::prepared::Plan;
 use gpuprof_build::built_kernels::{KernelTarget, Kernels, newest_cuda};
 use gpuprof_build::declared::Needed;
 use gpuprof_engine::plan::{PlannedSeries, Side};
@@ -23,7 +23,7 @@ fn packages_of(planned: &PlannedSeries) -> BTreeSet<String> {
 ///
 /// # Errors
 /// Toolchain, build, files.
-pub(super) fn build(
+pub(in crate::commands) fn build(
     plan: &Plan,
     source: &Source,
     side: Side,

@@ -18,7 +18,7 @@ use gpuprof_model::run::Run;
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Judgement, Verdict};
 
-use super::decided::Plan;
+use crate::commands::run::prepare::prepared::Plan;
 use crate::options::ReplayMode;
 use gpuprof_analysis::gate::applied_thresholds::ConfiguredThreshold;
 use gpuprof_engine::plan::Checked;
@@ -26,16 +26,16 @@ use gpuprof_system::error::{Failure, Result};
 
 /// That thresholds cannot be met without counters that a device does not give.
 #[derive(Debug)]
-pub(super) struct Blocked {
+pub(in crate::commands) struct Blocked {
     /// The thresholds, one a line.
-    pub(super) thresholds: String,
+    pub(in crate::commands) thresholds: String,
     /// Why the counters cannot be had.
     reason: String,
 }
 
 impl Blocked {
     /// The exit code of such a run.
-    pub(super) const CODE: ExitCode = ExitCode::NotPossible;
+    pub(in crate::commands) const CODE: ExitCode = ExitCode::NotPossible;
 
     /// Refuses unless no threshold is `blocked` for this `reason`.
     fn unless_empty(blocked: Vec<String>, reason: String) -> Result<(), Self> {
@@ -46,7 +46,7 @@ impl Blocked {
     }
 
     /// The failure that a run ends with.
-    pub(super) fn into_failure(self) -> Failure {
+    pub(in crate::commands) fn into_failure(self) -> Failure {
         let Self { thresholds, reason } = self;
         let message = format!(
             "thresholds need hardware counters, but this machine does not provide them; nothing \
@@ -68,7 +68,7 @@ const NAMED: usize = 4;
 ///
 /// # Errors
 /// There is one (exit code 107).
-pub(super) fn check(plan: &Plan) -> Result<(), Blocked> {
+pub(in crate::commands) fn check(plan: &Plan) -> Result<(), Blocked> {
     let Plan { catalogue, both, setups, devices, assignment, inputs, .. } = plan;
     let settings = &inputs.settings;
     if settings.replay_mode.value == ReplayMode::None || !settings.gate.value {
@@ -97,7 +97,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), Blocked> {
 
 /// The message after a `run`, if thresholds of it could not be decided because of missing
 /// `counters`.
-pub(super) fn found_out(
+pub(in crate::commands) fn found_out(
     catalogue: &Catalogue,
     run: &Run,
     counters: &[String],

@@ -8,8 +8,8 @@ use gpuprof_model::metric::{Catalogue, Metric, Origin};
 use gpuprof_model::protocol::CounterRange;
 use gpuprof_model::run::Provenance;
 
-use super::base::Base;
-use super::decided::Plan;
+use crate::commands::run::prepare::other_revision::Base;
+use crate::commands::run::prepare::prepared::Plan;
 use crate::options::{ClockControl, Purpose};
 use gpuprof_build::built_kernels::Kernels;
 use gpuprof_catalogue::sections::Sections;
@@ -18,7 +18,7 @@ use gpuprof_engine::schedule;
 
 /// The provenance of `plan` with `kernels`, which `counts` on hardware or does not; the device of
 /// its first pass is put in when that has ended.
-pub(super) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance {
+pub(in crate::commands) fn record(plan: &Plan, kernels: &Kernels, counts: bool) -> Provenance {
     let Plan { devices, order, inputs, .. } = plan;
     let settings = &inputs.settings;
     let ahead = Ahead::on(devices.records.first(), settings.ahead.value.map(Into::into));
@@ -80,7 +80,11 @@ fn formulas(catalogue: &Catalogue) -> BTreeMap<String, String> {
 
 /// The provenance of the other revision, with its `kernels`: all the rest is as in `head`, since
 /// one run measures both.
-pub(super) fn of_base(head: &Provenance, base: &Base, kernels: &Kernels) -> Provenance {
+pub(in crate::commands) fn of_base(
+    head: &Provenance,
+    base: &Base,
+    kernels: &Kernels,
+) -> Provenance {
     Provenance {
         ptx_sha256: kernels.hashes(),
         kernel_toolchain: kernels.toolchain.clone(),

@@ -8,10 +8,11 @@
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Provenance, Run, SliceRecord};
 
-use super::decided::Prepared;
-use super::inputs::Inputs;
-use super::request::Request;
-use super::{against, scheduler};
+use crate::commands::run::baseline::compared;
+use crate::commands::run::prepare::inputs::Inputs;
+use crate::commands::run::prepare::prepared::Prepared;
+use crate::commands::run::prepare::request::Request;
+use crate::commands::run::prepare::scheduler;
 use gpuprof_build::host::Harness;
 use gpuprof_engine::divide::{Division, Slice, describe_empty};
 use gpuprof_engine::plan::{Checked, PlannedSeries};
@@ -28,7 +29,7 @@ const FOLDER: &str = "gpuprof/slices";
 ///
 /// # Errors
 /// They do (exit code 2).
-pub(super) fn check(request: &Request) -> Result<()> {
+pub(in crate::commands) fn check(request: &Request) -> Result<()> {
     let refused = |text: &str| Err(Failure::usage(text));
     if request.slice.is_none() {
         return match request.resumes_or_begins {
@@ -63,7 +64,10 @@ pub(super) fn check(request: &Request) -> Result<()> {
 ///
 /// # Errors
 /// As [`Division::new`].
-pub(super) fn cut(inputs: &Inputs, checked: Vec<Checked>) -> Result<(Vec<Checked>, Option<Slice>)> {
+pub(in crate::commands) fn cut(
+    inputs: &Inputs,
+    checked: Vec<Checked>,
+) -> Result<(Vec<Checked>, Option<Slice>)> {
     let Inputs { request, source, base, settings, .. } = inputs;
     let Some(cut) = &request.slice else { return Ok((checked, None)) };
     let planned: Vec<&PlannedSeries> = checked.iter().map(|checked| &checked.planned).collect();
@@ -79,7 +83,7 @@ pub(super) fn cut(inputs: &Inputs, checked: Vec<Checked>) -> Result<(Vec<Checked
         settings: settings.texts_of_measurement(),
         harnesses: source.harnesses.iter().map(Harness::hashed).chain(of_base).collect(),
         base: base.as_ref().map(|base| base.name.clone()),
-        scope: against::scope(request, source),
+        scope: compared::scope(request, source),
         series: division.outline(&checked),
     };
     let slice = Slice::new(&division, &checked, outline, request.wanted.archive.clone());
@@ -90,7 +94,7 @@ pub(super) fn cut(inputs: &Inputs, checked: Vec<Checked>) -> Result<(Vec<Checked
 ///
 /// # Errors
 /// As [`RunFolder::place`](gpuprof_engine::store::RunFolder::place).
-pub(super) fn place(inputs: &mut Inputs, interrupt: &Interrupt) -> Result<()> {
+pub(in crate::commands) fn place(inputs: &mut Inputs, interrupt: &Interrupt) -> Result<()> {
     let Inputs { slice, request, source, folder, .. } = inputs;
     let Some(slice) = slice.as_ref().filter(|_| !request.dry_run) else { return Ok(()) };
     let below = request.slices.clone();
@@ -99,7 +103,7 @@ pub(super) fn place(inputs: &mut Inputs, interrupt: &Interrupt) -> Result<()> {
 }
 
 /// The record of the slice that `start` begins, if it is one.
-pub(super) fn records(inputs: &Inputs, start: &Start) -> Vec<SliceRecord> {
+pub(in crate::commands) fn records(inputs: &Inputs, start: &Start) -> Vec<SliceRecord> {
     inputs.slice.iter().map(|slice| slice.record(&inputs.folder, start)).collect()
 }
 
@@ -107,7 +111,7 @@ pub(super) fn records(inputs: &Inputs, start: &Start) -> Vec<SliceRecord> {
 ///
 /// # Errors
 /// It cannot be written (exit code 110).
-pub(super) fn write(prepared: &Prepared, start: &Start) -> Result<()> {
+pub(in crate::commands) fn write(prepared: &Prepared, start: &Start) -> Result<()> {
     let Prepared { plan, document, made, base, .. } = prepared;
     let Inputs { slice, folder, base: other, .. } = &plan.inputs;
     let Some(slice) = slice else { return Ok(()) };
@@ -134,7 +138,7 @@ pub(super) fn write(prepared: &Prepared, start: &Start) -> Result<()> {
 ///
 /// # Errors
 /// Its files cannot be written (exit code 110).
-pub(super) fn end_empty(inputs: &Inputs) -> Result<()> {
+pub(in crate::commands) fn end_empty(inputs: &Inputs) -> Result<()> {
     let Inputs { slice: Some(slice), folder, .. } = inputs else { return Ok(()) };
     console::say(describe_empty(slice.partition));
     if inputs.request.dry_run {

@@ -14,10 +14,10 @@ use gpuprof_engine::passes::{At, PassResults};
 use gpuprof_model::code::{Listing, costly_lines};
 use gpuprof_model::measurement::MachineModule;
 
-use super::decided::Plan;
+use crate::commands::run::prepare::prepared::Plan;
 
 /// The modules of a run on the emulated driver.
-pub(super) struct MachineCode<'a> {
+pub(in crate::commands) struct MachineCode<'a> {
     plan: &'a Plan,
     executions: &'a [Execution<'a>],
     /// The lines of their PTX, each read once.
@@ -28,12 +28,12 @@ pub(super) struct MachineCode<'a> {
 
 impl<'a> MachineCode<'a> {
     /// Nothing is read so far.
-    pub(super) fn new(plan: &'a Plan, executions: &'a [Execution<'a>]) -> Self {
+    pub(in crate::commands) fn new(plan: &'a Plan, executions: &'a [Execution<'a>]) -> Self {
         Self { plan, executions, ptx: BTreeMap::new(), cubins: None }
     }
 
     /// Adds the machine code of the configuration at `at` to what was `found` of it.
-    pub(super) fn add(&mut self, at: At, found: &mut PassResults) {
+    pub(in crate::commands) fn add(&mut self, at: At, found: &mut PassResults) {
         let Plan { both, devices, assignment, .. } = self.plan;
         let Some(first) = found.passes.first_mut().filter(|_| devices.emulated) else { return };
         let execution = &self.executions[assignment.device(at)];
@@ -49,7 +49,7 @@ impl<'a> MachineCode<'a> {
     }
 
     /// Why nvdisasm wrote nothing of some modules.
-    pub(super) fn reasons(&self) -> impl Iterator<Item = &str> {
+    pub(in crate::commands) fn reasons(&self) -> impl Iterator<Item = &str> {
         self.cubins.iter().flat_map(Cubins::reasons)
     }
 }
