@@ -194,6 +194,24 @@ fn an_export_that_finds_the_disk_full_keeps_nothing_else_from_being_written() {
     assert!(!packed.path().join("target/gpuprof/baselines/kept.json").exists());
 }
 
+#[test]
+fn a_baseline_that_cannot_be_written_is_in_the_exit_code_of_every_document() {
+    let packed = Packed::new();
+    // A file cannot replace a folder that is not empty.
+    let in_its_place = packed.path().join("target/gpuprof/baselines/kept.json/file");
+    fs::create_dir_all(in_its_place.parent().expect("it has one")).expect("it can be made");
+    fs::write(&in_its_place, "").expect("it can be written");
+    let few = ["gather", "--series", "stride=1..4", "--quiet", "--save-baseline", "kept"];
+    let outcome = packed.tool(&[&few[..], &["--export-junit", "out.xml"]].concat()).run();
+    let outcome = outcome.exits_with(110);
+    assert!(outcome.stderr.contains("kept.json"), "{}", outcome.stderr);
+    let junit = fs::read_to_string(packed.path().join("out.xml")).expect("it was written");
+    assert!(junit.contains("exit code 110: output could not be written"), "{junit}");
+    let verdict = fs::read(packed.runs()[0].join("verdict.json")).expect("it was written");
+    let verdict: Value = serde_json::from_slice(&verdict).expect("it is JSON");
+    assert_eq!(verdict["exit_code"], 110);
+}
+
 /// A separate file system, which fills up once the first pass has ended.
 const FILLED: &str = r#"
 mkdir -p target && mount -t tmpfs -o size=300m none target || exit 77

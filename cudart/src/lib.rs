@@ -15,7 +15,7 @@ mod function;
 mod graph;
 mod launch;
 mod macros;
-mod memcpy_2d;
+mod memcpy_areas;
 mod memory;
 mod pointers;
 mod pool;

@@ -439,6 +439,11 @@ impl Status {
         }
     }
 
+    /// Whether a process failed or reached its time limit.
+    pub fn is_failure(&self) -> bool {
+        self.weight() == Weight::Bad
+    }
+
     /// Why it did not finish.
     pub fn reason(&self) -> Option<&str> {
         match self {

@@ -11,7 +11,7 @@ use crate::abi::{
     Narrow, Wide,
 };
 use crate::listener::tell;
-use crate::names::{message, named, narrow, path, pop, push, text, wide};
+use crate::range_paths::{message, named, narrow, path, pop, push, text, wide};
 
 /// `NVTX_NO_PUSH_POP_TRACKING`: there is no range to pop.
 const NOTHING: c_int = -2;

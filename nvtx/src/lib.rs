@@ -4,12 +4,12 @@
 //!
 //! Input: the calls of NVTX's headers. Output: an [`Event`] for each begin and end of a range.
 //! `abi` has the layouts of the public headers, `callbacks` the functions that the headers call,
-//! `names` the names of domains and ranges, and `listener` the function that hears of them.
+//! `range_paths` the paths of open ranges, and `listener` the function that hears of them.
 
 mod abi;
 mod callbacks;
 mod listener;
-mod names;
+mod range_paths;
 
 pub use callbacks::InitializeInjectionNvtx2;
 pub use listener::{Event, Hear, nvtx_listen};

@@ -111,6 +111,23 @@ fn no_message_decides_what_happens_and_no_result_holds_a_result() {
     );
 }
 
+/// A path counts if it begins with a folder of the repository or of the subcommand's source; the
+/// others are short forms after a whole path.
+#[test]
+fn the_files_that_the_architecture_names_exist() {
+    let text = fs::read_to_string(files::path("docs/architecture.md")).unwrap();
+    let named = text.split('`').skip(1).step_by(2).filter(|it| !it.contains([' ', '*', '…']));
+    let roots = [files::path(""), files::path("cargo-gpuprof/src")];
+    let missing = named.filter(|path| {
+        let Some((folder, _)) = path.split_once('/') else { return false };
+        let whole = roots.iter().any(|root| root.join(folder).is_dir());
+        let is_file = path.ends_with(".rs") && !path.contains("NAME");
+        is_file && whole && !roots.iter().any(|root| root.join(path).is_file())
+    });
+    let missing = missing.collect::<Vec<_>>();
+    assert!(missing.is_empty(), "docs/architecture.md names files that do not exist: {missing:?}");
+}
+
 /// Whether a file is no part of a product.
 fn is_test(shown: &str) -> bool {
     shown.starts_with("tests/")

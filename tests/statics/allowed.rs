@@ -274,8 +274,8 @@ pub const ALLOWED: &[Allowed] = &[
     allowed("tests/fakes/nvml.rs", "DEVICES", "NVML's C API hands out addresses only"),
     allowed("nvtx/src/callbacks.rs", "NEXT", "NVTX's C API numbers the ranges of a process"),
     allowed("nvtx/src/listener.rs", "LISTENER", "NVTX's C API passes no listener"),
-    allowed("nvtx/src/names.rs", "leak", "handles of NVTX live as long as the process"),
-    allowed("nvtx/src/names.rs", "PUSHED", "NVTX has a stack of ranges for each thread"),
+    allowed("nvtx/src/range_paths.rs", "leak", "handles of NVTX live as long as the process"),
+    allowed("nvtx/src/range_paths.rs", "PUSHED", "NVTX has a stack of ranges for each thread"),
     allowed(
         "runtime/src/host/collect/nvtx.rs",
         "leak",

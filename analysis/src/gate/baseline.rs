@@ -262,8 +262,7 @@ fn only_in<'r>(
 
 /// Whether no configuration of `series` finished, and some failed: the run ends with that.
 fn all_failed(series: &SeriesResult) -> bool {
-    let failed = |status: &Status| matches!(status, Status::Failed { .. } | Status::Timeout { .. });
-    series.configurations.iter().any(|row| failed(&row.status)) && !any_finished(series)
+    series.configurations.iter().any(|row| row.status.is_failure()) && !any_finished(series)
 }
 
 /// Whether a configuration of `series` finished.

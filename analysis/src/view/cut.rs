@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use gpuprof_model::metric::Direction;
-use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
+use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 use gpuprof_model::verdict::Weight;
 
 use crate::view::best;
@@ -73,9 +73,7 @@ fn decisive(series: &SeriesResult) -> impl Iterator<Item = usize> {
 }
 
 fn failed(rows: &[ConfigurationResult]) -> impl Iterator<Item = usize> {
-    let failed = |row: &ConfigurationResult| {
-        matches!(row.status, Status::Failed { .. } | Status::Timeout { .. })
-    };
+    let failed = |row: &ConfigurationResult| row.status.is_failure();
     rows.iter().enumerate().filter(move |(_, row)| failed(row)).map(|(at, _)| at).take(FAILED)
 }
 

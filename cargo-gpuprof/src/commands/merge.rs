@@ -75,10 +75,8 @@ pub fn merge(
         folder.save(&run, base.as_ref(), outcome.exit_code, outcome.gate.gated)
     };
     let (view, on) = (&opened.view.view, (&opened.settings, stdout));
-    let outcome = opened.exports.conclude_stored(&run, outcome, save, view, on, out)?;
-    if let Some(kept) = kept {
-        kept.write(&run, notes)?;
-    }
+    let keep = || kept.map_or(Ok(()), |kept| kept.write(&run, notes));
+    let outcome = opened.exports.conclude_stored(&run, outcome, (save, keep), view, on, out)?;
     prune(&opened.target, opened.settings.keep_runs.value, notes);
     Ok(outcome.exit_code)
 }

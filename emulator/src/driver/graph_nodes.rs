@@ -5,7 +5,7 @@ use super::current::with_context;
 use super::exported::exported;
 use super::function::{Kind, kernel_work};
 use super::graph_memory;
-use super::memcpy_2d::Area3D;
+use super::memcpy_areas::Area3D;
 use super::memory::fill_rows;
 use super::pointers::{Extra, Handle, Handles, HostFunction, Out, Params, Structure, Target};
 use super::state::{Driver, Work};

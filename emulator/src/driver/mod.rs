@@ -31,7 +31,7 @@ mod linker;
 mod log;
 mod machine_code;
 mod managed;
-mod memcpy_2d;
+mod memcpy_areas;
 mod memory;
 mod module;
 mod order;

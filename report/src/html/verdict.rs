@@ -40,8 +40,7 @@ pub(super) fn sentence(run: &Run, outcome: Option<RunOutcome>) -> Markup {
 /// What is said of a run without thresholds: what did not finish comes first.
 fn unjudged(run: &Run) -> Markup {
     let rows = || run.series.iter().flat_map(|series| &series.configurations);
-    let wrong = |status: &Status| matches!(status, Status::Failed { .. } | Status::Timeout { .. });
-    let failed = rows().filter(|row| wrong(&row.status)).count();
+    let failed = rows().filter(|row| row.status.is_failure()).count();
     let finished = rows().any(|row| row.status == Status::Finished);
     html! {
         @if rows().count() > 0 && !finished {

@@ -83,14 +83,12 @@ pub(super) fn conclude(
     let kept =
         save_to.as_ref().map(|(name, path)| NewBaseline::new((name, path), (&run, outcome), None));
     let outcome = kept.as_ref().map_or(outcome, |kept| kept.adjust(outcome));
-    let concluded = ending.write(&run, (outcome, ended), out, |outcome, out| {
+    let keep = || kept.map_or(Ok(()), |kept| kept.write(&run, inputs.notes()));
+    let concluded = ending.write(&run, (outcome, ended), keep, out, |outcome, out| {
         presenter.show(&run, outcome, (settings, &inputs.view.view), out)
     });
     ending.print_how_to_continue(cut_short);
     let outcome = concluded?;
-    if let Some(kept) = kept {
-        kept.write(&run, inputs.notes())?;
-    }
     if inputs.slice.is_none() {
         prune(&source.stored, settings.keep_runs.value, inputs.notes());
     }
@@ -148,12 +146,13 @@ impl Ending<'_> {
         &self,
         run: &Run,
         outcome: (RunOutcome, Result<()>),
+        keep: impl FnOnce() -> Result<()>,
         out: &mut dyn Write,
         show: impl FnOnce(RunOutcome, &mut dyn Write) -> io::Result<()>,
     ) -> Result<RunOutcome> {
         let Inputs { exports, folder, gate, .. } = self.inputs;
         let save = |outcome: RunOutcome| folder.save(run, self.base, outcome.exit_code, gate.gated);
-        exports.conclude(run, outcome, save, (self.inputs.notes(), out), show)
+        exports.conclude(run, outcome, (save, keep), (self.inputs.notes(), out), show)
     }
 
     /// Prints how to continue a run that was `cut_short`, or a slice.

@@ -217,7 +217,7 @@ impl<'a, W: Write> Listeners<'a, W> {
         self.machine_code.add(at, &mut found);
         let result = self.results.add(at, found);
         let skipped = matches!(result.status, Status::Skipped { .. });
-        let failed = matches!(result.status, Status::Failed { .. } | Status::Timeout { .. });
+        let failed = result.status.is_failure();
         let mut failure = failed.then(|| format!("{} failed", name(plan, at)));
         if !skipped {
             self.progress.end(&name(plan, at), result, held);

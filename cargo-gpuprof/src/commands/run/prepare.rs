@@ -11,7 +11,7 @@ pub(in crate::commands) mod other_revision;
 pub(in crate::commands) mod prepared;
 pub(in crate::commands) mod provenance;
 pub(in crate::commands) mod request;
-pub(in crate::commands) mod resume_key;
+pub(in crate::commands) mod run_identity;
 pub(in crate::commands) mod scheduler;
 pub(in crate::commands) mod selected;
 pub(in crate::commands) mod slice;
@@ -448,7 +448,7 @@ pub(super) fn build(plan: Plan, interrupt: &Interrupt) -> Result<Prepared> {
         let provenance = provenance::of_base(&document.provenance, base, &of_base);
         Run::unjudged(Run::base_id(&folder.id), provenance, plan.both.known.clone())
     });
-    let made = resume_key::compute(&plan, &document, base.as_ref());
+    let made = run_identity::compute(&plan, &document, base.as_ref());
     let passes = folder.passes();
     let built = |kernels: Kernels| SideModules {
         ptx: kernels.modules,

@@ -66,7 +66,7 @@ pub(in crate::commands) fn run(
     settings.record_gate(&mut run.provenance);
     let outcome = RunOutcome::decide(&run, settings.gate(), []);
     let (view, on) = (&placed.view, (&settings, stdout));
-    let outcome = exports.conclude_stored(&run, outcome, |_| Ok(()), view, on, out)?;
+    let outcome = exports.conclude_stored(&run, outcome, (|_| Ok(()), || Ok(())), view, on, out)?;
     Ok(outcome.exit_code)
 }
 

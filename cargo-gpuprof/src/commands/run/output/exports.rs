@@ -63,9 +63,10 @@ impl Exports {
         Ok(Self { files, charts })
     }
 
-    /// Ends a run: writes the files, lets `save` store it, and shows it to `out`, as an export or
-    /// by `show`. All are tried. `outcome` includes the failure that `ended` the measurement early.
-    /// If output fails, earlier files are written again with the worse outcome.
+    /// Ends a run: writes the files, lets `save` store it and `keep` make it a baseline, and shows
+    /// it to `out`, as an export or by `show`. All are tried, but a run that is not stored is not
+    /// kept. `outcome` includes the failure that `ended` the measurement early. If output fails,
+    /// earlier files are written again with the worse outcome.
     ///
     /// # Errors
     /// The first failure, with the exit code of the outcome.
@@ -73,7 +74,7 @@ impl Exports {
         &self,
         run: &Run,
         (outcome, ended): (RunOutcome, Result<()>),
-        save: impl Fn(RunOutcome) -> Result<()>,
+        (save, keep): (impl Fn(RunOutcome) -> Result<()>, impl FnOnce() -> Result<()>),
         (notes, out): (Notes, &mut dyn Write),
         show: impl FnOnce(RunOutcome, &mut dyn Write) -> io::Result<()>,
     ) -> Result<RunOutcome> {
@@ -84,7 +85,8 @@ impl Exports {
         let written = self.write_files(run, outcome);
         let after_files = and(outcome, &written);
         let saved = save(after_files);
-        let stored = and(after_files, &saved);
+        let kept = if written.is_ok() && saved.is_ok() { keep() } else { Ok(()) };
+        let stored = and(and(after_files, &saved), &kept);
         let shown = self
             .show(run, stored, notes, out, |out| show(stored, out))
             .map_err(Failure::standard_output);
@@ -94,7 +96,7 @@ impl Exports {
             let _ = self.write_files(run, last);
             let _ = save(last);
         }
-        let whole = ended.and(written).and(saved).and(shown);
+        let whole = ended.and(written).and(saved).and(kept).and(shown);
         whole.map_err(|mut failure| {
             failure.code = last.exit_code;
             failure
@@ -124,7 +126,7 @@ impl Exports {
         &self,
         run: &Run,
         outcome: RunOutcome,
-        save: impl Fn(RunOutcome) -> Result<()>,
+        (save, keep): (impl Fn(RunOutcome) -> Result<()>, impl FnOnce() -> Result<()>),
         view: &View,
         (settings, stdout): (&Settings, StandardOutput),
         out: &mut dyn Write,
@@ -139,7 +141,7 @@ impl Exports {
                 .report(FormatSettings { screen, outcome: Some(outcome) })
                 .write_as(view, run, out)
         };
-        self.conclude(run, (outcome, Ok(())), save, (settings.notes(), out), show)
+        self.conclude(run, (outcome, Ok(())), (save, keep), (settings.notes(), out), show)
     }
 
     /// Writes standard output: the export with that destination, or else the output of `shown`. If

@@ -76,7 +76,7 @@ impl Progress {
         if done * parts / total > (done - 1) * parts / total {
             return true;
         }
-        let failed = matches!(status, Status::Failed { .. } | Status::Timeout { .. });
+        let failed = status.is_failure();
         self.failures += usize::from(failed);
         failed && self.failures <= MOST_LINES
     }

@@ -203,7 +203,10 @@ impl Prepared {
             checks: settings.check.given().copied(),
             verify: settings.verify.value,
             sampling: Sampling {
-                cold_cache: settings.cache_control.value == CacheControl::All,
+                cold_cache: match settings.cache_control.value {
+                    CacheControl::All => true,
+                    CacheControl::None => false,
+                },
                 nvml: settings.nvml_path(&inputs.source.root()).map(Into::into),
                 ..sampling(inputs.request.purpose)
             },

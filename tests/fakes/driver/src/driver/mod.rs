@@ -38,8 +38,8 @@ mod log;
 mod machine_code;
 #[path = "../../../../../emulator/src/driver/managed.rs"]
 mod managed;
-#[path = "../../../../../emulator/src/driver/memcpy_2d.rs"]
-mod memcpy_2d;
+#[path = "../../../../../emulator/src/driver/memcpy_areas.rs"]
+mod memcpy_areas;
 #[path = "../../../../../emulator/src/driver/memory.rs"]
 mod memory;
 #[path = "../../../../../emulator/src/driver/module.rs"]

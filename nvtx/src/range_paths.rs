@@ -1,4 +1,4 @@
-//! The names of domains and ranges.
+//! The paths of open NVTX ranges, and the names of domains that they begin with.
 //!
 //! Input: texts of NVTX's callers, and pushes and pops. Output: the path of a range, with the
 //! ranges of its domain and thread that it lies in.
