@@ -84,9 +84,9 @@ impl Division {
     /// The estimated time of the slice in words, if the costs of `planned` are known.
     pub fn describe_time(&self, planned: &[&PlannedSeries]) -> Option<String> {
         let costs = self.costs.as_ref()?;
-        let here = |own: &Own| costs.of(planned[own.series], own.configurations.len());
+        let here = |own: &Own| costs.total(planned[own.series], own.configurations.len());
         let here = self.own.iter().map(here).fold(0, u64::saturating_add);
-        let all = |planned: &&PlannedSeries| costs.of(planned, planned.configurations.len());
+        let all = |planned: &&PlannedSeries| costs.total(planned, planned.configurations.len());
         let all = planned.iter().map(all).fold(0, u64::saturating_add);
         let seconds = |microseconds: u64| {
             let tenths = microseconds.div_ceil(100_000);

@@ -1,6 +1,5 @@
 //! Times and rates with the unit in their type. Metrics are [`Quantity`]s, whose unit is a value.
 
-use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul};
 use std::time::Duration;
 
@@ -69,12 +68,6 @@ impl Mul<f64> for Nanoseconds {
 
     fn mul(self, factor: f64) -> Self {
         Self(self.0 * factor)
-    }
-}
-
-impl Sum for Nanoseconds {
-    fn sum<I: Iterator<Item = Self>>(times: I) -> Self {
-        times.fold(Self::default(), Add::add)
     }
 }
 

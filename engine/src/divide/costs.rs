@@ -65,7 +65,7 @@ impl Costs {
     }
 
     /// The cost of `count` configurations of `planned`, in microseconds.
-    pub(super) fn of(&self, planned: &PlannedSeries, count: usize) -> u64 {
+    pub(super) fn total(&self, planned: &PlannedSeries, count: usize) -> u64 {
         self.of_each(planned).saturating_mul(u64::try_from(count).unwrap_or(u64::MAX))
     }
 }
