@@ -49,7 +49,7 @@ fn a_slowdown_beyond_the_noise_is_worse_in_time_and_in_rate() {
 }
 
 #[test]
-fn a_difference_inside_the_noise_between_processes_is_none() {
+fn a_difference_within_the_noise_is_the_same() {
     // As seen on an H200: processes from 66 to 84 µs, each steady within 1 %.
     let before = timed(&[66_000.0, 84_000.0, 71_000.0]);
     let after = timed(&[83_000.0, 70_000.0, 79_000.0]);
@@ -58,7 +58,7 @@ fn a_difference_inside_the_noise_between_processes_is_none() {
 }
 
 #[test]
-fn a_sure_but_tiny_difference_is_none() {
+fn a_significant_but_tiny_difference_is_the_same() {
     let before = timed(&[100_000.0, 100_001.0, 100_002.0, 100_003.0]);
     let after = timed(&[100_200.0, 100_201.0, 100_202.0, 100_203.0]);
     let told = outcome_of("duration", &before, &after);
@@ -67,7 +67,7 @@ fn a_sure_but_tiny_difference_is_none() {
 }
 
 #[test]
-fn fewer_than_three_processes_tell_nothing() {
+fn fewer_than_three_processes_are_inconclusive() {
     let told = outcome_of("duration", &timed(&[10_000.0, 10_001.0]), &timed(&[20_000.0; 3]));
     assert_eq!(told.outcome, Outcome::Inconclusive);
     assert_eq!(
@@ -173,7 +173,7 @@ fn a_metric_with_another_unit_or_definition_is_another_metric() {
 }
 
 #[test]
-fn where_neither_direction_is_better_a_difference_is_a_change() {
+fn a_difference_without_a_better_direction_is_a_change() {
     let row = |blocks: u64| {
         let mut pass = emulated_pass(64, N);
         *pass.counters.get_mut("sm__ctas_launched.sum").unwrap() = blocks;
@@ -196,7 +196,7 @@ fn where_neither_direction_is_better_a_difference_is_a_change() {
 }
 
 #[test]
-fn a_side_that_is_not_there_is_missing_or_new() {
+fn a_value_on_one_side_only_is_missing_or_new() {
     let row = timed(&[1_000.0; 3]);
     assert_eq!(
         change("duration", Some(&row), None, (None, (None, None))).unwrap().outcome,
@@ -227,7 +227,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_worse_one_way_is_better_the_other(
+    fn swapping_the_sides_swaps_worse_and_better(
         a in prop::collection::vec(1_000.0..1_100.0_f64, 3..7),
         b in prop::collection::vec(1_000.0..1_300.0_f64, 3..7),
     ) {
@@ -246,7 +246,7 @@ proptest! {
 
 /// A document may have the values of processes and no statistics over all samples.
 #[test]
-fn a_missing_statistic_comes_from_the_processes_not_the_median() {
+fn missing_statistics_are_computed_from_the_processes() {
     let mut row = timed(&[10_000.0, 12_000.0, 11_000.0]);
     let duration = row.metrics.get_mut("duration").unwrap();
     duration.statistics = None;

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_that_grew_is_the_one_that_takes_most_time_more() {
+    fn the_limit_with_the_largest_growth_in_time_is_named() {
         let before = estimate(1000.0, &[(Limit::Dram, 0.9), (Limit::Issue, 0.5)]);
         let after = estimate(1500.0, &[(Limit::Issue, 0.9), (Limit::Dram, 0.7)]);
         let told = "the limit `issue` grew most, by ≈850 ns";
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn another_model_another_chip_and_unknown_registers_are_named() {
+    fn estimates_of_different_models_are_named() {
         let of = estimate(1000.0, &[]);
         assert_eq!(different_models(&of, &of), None);
         let newer = Estimate { model: 2, ..of.clone() };

@@ -64,7 +64,7 @@ fn runs_of_one_commit_are_one_point_and_a_changed_tree_is_its_own() {
 }
 
 #[test]
-fn what_was_measured_under_other_conditions_is_another_timeline() {
+fn other_conditions_start_another_timeline() {
     let change: [fn(&mut Entry); 7] = [
         |entry| entry.conditions.device = "NVIDIA B200".into(),
         |entry| entry.conditions.backend = Backend::Emulator,
@@ -91,7 +91,7 @@ fn every_difference_of_an_exact_metric_is_a_change() {
 }
 
 #[test]
-fn a_change_below_half_a_percent_is_none() {
+fn a_change_below_half_a_percent_is_ignored() {
     let lines = |after: f64| -> Vec<Entry> {
         (0..24).map(|at| entry(at, if at < 12 { 100.0 } else { after })).collect()
     };
@@ -114,7 +114,7 @@ fn a_driver_that_changed_with_the_metric_is_named() {
 }
 
 #[test]
-fn the_more_timelines_the_surer_a_change_must_be() {
+fn a_change_needs_more_significance_with_more_timelines() {
     // Six before and six after: two of 924 orders diverge as far, so p is about 0.002.
     let few = |configuration: &str| -> Vec<Entry> {
         let level = |at: u32| if at < 6 { 100.0 } else { 110.0 } + f64::from(at) / 100.0;

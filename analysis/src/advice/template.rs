@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_in_their_places() {
+    fn placeholders_are_replaced_by_values() {
         let text = filled("{share:1}% of {many} {{sectors}}, {share} of {many:2}");
         assert_eq!(text.unwrap(), "12.3% of 1,048,576 {sectors}, 12.3 of 1,048,576.00");
         assert_eq!(filled("nothing").unwrap(), "nothing");
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_refused_at_its_place() {
+    fn malformed_templates_are_refused_at_their_position() {
         let place = |text: &str| Template::parse(text).unwrap_err().span;
         assert_eq!(place("a {b"), 2..3);
         assert_eq!(place("a} {b"), 1..2);

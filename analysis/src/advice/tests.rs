@@ -68,7 +68,7 @@ fn gains_within_the_noise_are_not_reported() {
 }
 
 #[test]
-fn an_axis_that_changes_the_work_is_no_gain() {
+fn an_axis_that_changes_the_work_gives_no_gain() {
     let rows = vec![
         timed(64, N, &[10_000.0, 10_100.0, 9_950.0, 10_050.0]),
         timed(64, 4 * N, &[40_000.0, 40_100.0, 39_950.0, 40_050.0]),
@@ -77,7 +77,7 @@ fn an_axis_that_changes_the_work_is_no_gain() {
 }
 
 #[test]
-fn fewer_counts_are_no_gain() {
+fn fewer_counts_alone_give_no_gain() {
     let pieces = advised(vec![emulated(32, N), emulated(1024, N)], &[]);
     assert_eq!(pieces, []);
     // Without times a rule is asked about every row, and its neighbours deny nothing.
@@ -89,7 +89,7 @@ fn fewer_counts_are_no_gain() {
 }
 
 #[test]
-fn occupancy_falls_where_a_resource_limits_it_unless_that_is_faster() {
+fn lower_occupancy_is_reported_unless_its_rows_are_faster() {
     let rows = |faster: f64| {
         let mut rows = vec![timed(256, N, &[9_000.0; 3]), timed(512, N, &[9_000.0; 3])];
         rows.push(timed(1024, N, &[9_000.0 * faster; 3]));
@@ -108,7 +108,7 @@ fn occupancy_falls_where_a_resource_limits_it_unless_that_is_faster() {
 }
 
 #[test]
-fn a_tail_costs_what_a_smaller_grid_of_whole_waves_does_not_lose() {
+fn tail_cost_is_measured_against_a_grid_of_whole_waves() {
     let row = |n: u64, waves: f64, ns: f64| {
         let mut row = timed(64, n, &[ns, ns + 10.0, ns - 10.0, ns + 5.0]);
         set(&mut row, "waves", waves);
@@ -128,7 +128,7 @@ fn a_tail_costs_what_a_smaller_grid_of_whole_waves_does_not_lose() {
 }
 
 #[test]
-fn the_limiter_changes_where_another_unit_leads_on_both_sides() {
+fn limiter_change_is_reported_if_different_units_lead() {
     let row = |n: u64, l2: f64, sm: f64, issue: f64| {
         let mut row = timed(64, n, &[10_000.0; 3]);
         set(&mut row, "lts__throughput.avg.pct_of_peak_sustained_elapsed", l2);
@@ -171,7 +171,7 @@ fn more_of_x() -> Rule {
 }
 
 #[test]
-fn a_finding_names_the_line_that_causes_most_of_it() {
+fn a_finding_names_its_most_expensive_line() {
     let mut row = timed(64, N, &[10_000.0; 3]);
     let line = |cost, line: &str| CostlyLine {
         cost,
@@ -207,7 +207,7 @@ fn a_finding_names_the_line_that_causes_most_of_it() {
 }
 
 #[test]
-fn what_a_neighbour_tried_wasted_is_not_advised() {
+fn advice_is_dropped_if_another_row_followed_it_and_got_slower() {
     let best = timed(64, N, &[10_000.0; 3]);
     let mut other = timed(256, N, &[20_000.0; 3]);
     let speaks = |rows: Vec<ConfigurationResult>| {
@@ -238,7 +238,7 @@ fn advice_from_a_counter_that_patching_may_have_moved_is_not_certain() {
 
 /// Amounts of work are looked up: a search for each among all took minutes for as many.
 #[test]
-fn the_time_grows_with_the_configurations_however_many_amounts_of_work_they_have() {
+fn time_grows_linearly_with_the_number_of_configurations() {
     let row = |at: u64| {
         let mut row = measured(64, &[("bytes", at as f64), ("duration", 1000.0)]);
         row.configuration = point(64, at);

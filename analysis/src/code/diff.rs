@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_line_is_next_to_the_one_that_is_most_like_it() {
+    fn a_replaced_line_is_paired_with_the_most_similar_line() {
         let texts = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>();
         let old = texts(&["let y = x[i];"]);
         for (new, at) in [
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn swapped_and_edited_lines_correspond_to_those_that_are_most_like_them() {
+    fn swapped_and_edited_lines_are_paired_with_the_most_similar_lines() {
         let texts = |lines: [&str; 3]| lines.map(str::to_owned);
         let old = texts(["let a = *z.add(i * 8);", "let b = *x.add(i);", "sum(a, b)"]);
         let new = texts(["let b = *x.add(i * 2);", "let far = *z.add(i * 8);", "store(c)"]);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_line_corresponds_although_a_new_function_has_its_old_text() {
+    fn a_changed_line_is_paired_even_if_a_new_function_has_its_old_text() {
         let line = |index: &str| format!("unsafe {{ *data.add(({index}) as usize) *= 2.0 }};");
         let old = ["fn scale() {", &line("i"), "}", "#[kernel(", ")]"].map(str::to_owned);
         let new =
@@ -279,14 +279,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_registers_and_labels_do_not_count() {
+    fn register_and_label_numbers_are_ignored() {
         assert_eq!(normal("@%p12 bra $L__BB0_2;"), "@%p bra $L__BB_;");
         assert_eq!(normal("ld.global.b32 %r3, [%rd12+64];"), "ld.global.b32 %r, [%rd+64];");
         assert_eq!(normal("mov.u32 %r1, %tid.x;"), normal("mov.u32 %r9, %tid.x;"));
     }
 
     #[test]
-    fn registers_and_targets_of_machine_code_do_not_count() {
+    fn registers_and_targets_of_machine_code_are_ignored() {
         let normal = |text: &str| normal_machine(&MachineLine(0, 0, 0, text.into()));
         let load = "@!P0 LDG.E.64 R, desc[UR][R.64+0x10]";
         assert_eq!(normal("@!P12 LDG.E.64 R4, desc[UR36][R18.64+0x10]"), load.replace("P0", "P"));

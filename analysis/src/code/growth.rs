@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_against_the_baseline_names_the_line_of_which_the_cost_grew_most() {
+    fn a_relative_threshold_names_the_line_with_the_largest_growth() {
         let relative = "every global_sectors <= baseline";
         let base = run(&[("let a = x[32 * i];", 2048), ("let b = y[i];", 256)]);
         let line = |at: u32| format!("src/lib.rs:{at}");

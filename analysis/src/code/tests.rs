@@ -39,7 +39,7 @@ fn run(index: &str, sectors: u64, more: &[&str]) -> Run {
 }
 
 #[test]
-fn a_line_that_costs_more_is_told_with_its_code() {
+fn a_more_expensive_line_is_reported_with_its_code() {
     let changes = changes(&run("i", 4, &[]), &run("8 * i", 32, &["shl.b32 %r2, %r1, 3;"]));
     let [change] = &changes[..] else { panic!("{changes:?}") };
     assert_eq!(change.costs, ["the loads of src/lib.rs:3 went from 4 to 32 sectors a request"]);
@@ -62,7 +62,7 @@ fn a_line_that_costs_more_is_told_with_its_code() {
 }
 
 #[test]
-fn the_same_code_with_other_numbers_of_registers_has_not_changed() {
+fn code_with_other_register_numbers_is_unchanged() {
     let other = run("i", 4, &[]);
     assert!(changes(&other, &other).is_empty());
     let mut shifted = run("i", 4, &[]);
@@ -118,7 +118,7 @@ fn machine_code_of_two_revisions_is_side_by_side_with_its_opcodes_and_live_regis
 }
 
 #[test]
-fn other_machine_code_of_the_same_ptx_is_a_change() {
+fn different_machine_code_of_equal_ptx_is_a_change() {
     let of = |machine: &[(u32, &str)]| assembled(run("i", 4, &[]), machine, None);
     let old = of(&[(4, "LDG.E R4, [R2]")]);
     assert_eq!(changes(&old, &of(&[(4, "LDG.E R7, [R9]")])), []);
@@ -128,7 +128,7 @@ fn other_machine_code_of_the_same_ptx_is_a_change() {
 }
 
 #[test]
-fn doubles_and_local_memory_that_come_with_a_line_are_told() {
+fn added_doubles_and_local_memory_are_reported() {
     let (mut old, mut new) = (run("i", 4, &[]), run("i + 1", 4, &["add.u32 %r2, %r1, 1;"]));
     let code = &mut new.series[0].configurations[0].code[0];
     let mut rows = code.counts.rows(3);
@@ -179,7 +179,7 @@ fn costs_of(before: [u64; 4], after: [u64; 4]) -> Vec<String> {
 }
 
 #[test]
-fn more_requests_and_branches_are_told_by_their_totals() {
+fn added_requests_and_branches_are_reported_as_totals() {
     // Each request takes fewer sectors, and there are more of them.
     let expected = [
         "the divergent branches of src/lib.rs:3 went from 480 to 992",
@@ -288,7 +288,7 @@ fn a_change_at_the_end_of_a_long_line_is_shown() {
 }
 
 #[test]
-fn a_kernel_is_shown_at_the_configuration_that_moved_most() {
+fn code_is_shown_for_the_configuration_with_the_largest_change() {
     let of = |index: &str, sectors: [u64; 2]| {
         let mut both = run(index, sectors[0], &[]);
         let mut other = run(index, sectors[1], &[]).series[0].configurations.remove(0);

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_baseline_makes_no_series_new() {
+    fn an_unreadable_baseline_leaves_no_series_new() {
         let known = series(Vec::new());
         let of = |run| {
             let (name, scope) = ("main".into(), crate::gate::baseline::Scope::whole());

@@ -38,7 +38,7 @@ fn named(kernel: &str, values: &[f64]) -> SeriesResult {
 }
 
 #[test]
-fn what_vanished_and_what_appeared_is_reported_by_key() {
+fn vanished_and_new_series_are_reported_by_key() {
     let before = run(vec![named("a", &[1.0, 2.0]), named("gone", &[1.0])]);
     let after = run(vec![named("a", &[1.0]), named("fresh", &[1.0])]);
     let told = against(before.clone(), Scope::whole()).comparison(&after);
@@ -78,7 +78,7 @@ fn a_metric_with_another_formula_is_named() {
 }
 
 #[test]
-fn a_metric_that_nothing_has_any_more_has_vanished() {
+fn a_metric_without_any_value_has_vanished() {
     let before = run(vec![named("a", &[1.0])]);
     let mut after = before.clone();
     after.series[0].configurations[0].metrics.clear();
@@ -89,7 +89,7 @@ fn a_metric_that_nothing_has_any_more_has_vanished() {
 /// A default threshold needs values on both sides, so a vanished total would remove its own
 /// threshold.
 #[test]
-fn a_total_of_the_emulator_that_is_gone_has_vanished_though_no_column_shows_it() {
+fn a_lost_emulator_total_has_vanished_even_without_a_column() {
     let mut before = run(vec![series(vec![emulated(64, 1 << 20)])]);
     before.series[0].columns = vec!["load_sectors_per_request".into()];
     let mut after = before.clone();
@@ -132,7 +132,7 @@ fn verification_lost_since_the_base_fails_under_strict() {
 }
 
 #[test]
-fn a_series_without_a_finished_configuration_was_on_no_other_device() {
+fn a_series_without_a_finished_configuration_is_comparable_on_any_device() {
     let before = run(vec![named("a", &[1.0])]);
     let baseline = against(before.clone(), Scope::whole());
     let ours = SeriesResult { configurations: vec![failed(0)], ..before.series[0].clone() };
@@ -143,7 +143,7 @@ fn a_series_without_a_finished_configuration_was_on_no_other_device() {
 }
 
 #[test]
-fn a_closure_that_is_measured_in_part_on_one_side_alone_is_incomparable() {
+fn a_closure_measured_partly_on_one_side_is_incomparable() {
     let whole = run(vec![named("a", &[1.0]), named("b", &[1.0])]);
     let mut part = whole.clone();
     part.series[0].configurations[0].launches =
@@ -160,7 +160,7 @@ fn a_closure_that_is_measured_in_part_on_one_side_alone_is_incomparable() {
 }
 
 #[test]
-fn parts_of_a_closure_with_other_ranges_are_incomparable_and_those_that_leave_out_more_are_named() {
+fn closures_with_other_ranges_are_incomparable_and_larger_omissions_named() {
     let outside = || LaunchRecord { outside: true, ..LaunchRecord::default() };
     let range = |name: &str| PartResult {
         part: Part::Range(name.to_owned()),
@@ -233,7 +233,7 @@ fn default_thresholds(
 }
 
 #[test]
-fn the_default_gate_holds_counts_exactly_and_time_within_two_percent() {
+fn the_default_gate_allows_two_percent_for_time_and_nothing_for_counts() {
     let raw = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
     let columns = ["duration", "throughput", "global_sectors", raw, "theoretical_occupancy"];
     let of = |rows| SeriesResult { columns: columns.map(str::to_owned).to_vec(), ..series(rows) };
@@ -266,7 +266,7 @@ fn the_default_gate_holds_counts_exactly_and_time_within_two_percent() {
 }
 
 #[test]
-fn a_kernel_that_loads_everything_twice_fails_whatever_is_shown() {
+fn doubled_loads_fail_whatever_columns_are_shown() {
     let of = |times: u64| {
         let mut pass = fixture::emulated_pass(64, 1 << 20);
         for name in [
@@ -305,7 +305,7 @@ fn a_kernel_that_loads_everything_twice_fails_whatever_is_shown() {
 }
 
 #[test]
-fn the_default_gate_holds_what_the_baseline_has_and_what_left_the_annotation() {
+fn the_default_gate_covers_columns_removed_from_the_annotation() {
     let mut theirs = series(vec![emulated(64, 1 << 20)]);
     theirs.columns = vec!["duration".into(), "global_sectors".into()];
     let mut ours = theirs.clone();

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_noisy_questions_of_all_series_are_counted() {
+    fn the_budget_counts_the_noisy_thresholds_of_all_series() {
         let of = |gate: &[&str]| {
             let [one, two] = [
                 &["throughput >= baseline - 3%", "registers <= baseline", "duration <= 1 s"][..],
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_more_questions_the_rarer_a_difference_must_be() {
+    fn significance_gets_stricter_with_more_questions() {
         let of = |count| Budget::new(count, 2 * count);
         assert_eq!((of(0).significance(), of(1).significance()), (0.01, 0.01));
         assert!((of(500).significance() - 2e-5).abs() < 1e-18);

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_noisier_machine_gets_a_wider_tolerance_and_no_more_alarms() {
+    fn a_noisier_machine_gets_a_wider_tolerance_at_the_same_alarm_rate() {
         let of = |percent| {
             let all = calibrate(&Catalogue::built_in(), &noisy(percent));
             all.into_iter().find(|c| c.metric == "duration").unwrap()
@@ -204,20 +204,20 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_is_below_a_step_of_the_clock() {
+    fn proposed_limits_are_at_least_a_clock_step() {
         let all = calibrate(&Catalogue::built_in(), &run(&[992.0; 12]));
         // A step of 32 ns is 3.2 %.
         assert_eq!(all[0].proposed, "every duration <= baseline + 3.5%");
     }
 
     #[test]
-    fn many_configurations_are_drawn_as_often_in_all_as_few() {
+    fn the_number_of_draws_is_bounded_in_total() {
         assert_eq!([draws(0), draws(34), draws(125), draws(12_500)], [200, 200, 200, 2]);
         assert_eq!(draws(1_000_000), 1);
     }
 
     #[test]
-    fn five_processes_are_too_few_to_split() {
+    fn five_processes_are_too_few_for_a_proposal() {
         assert_eq!(calibrate(&Catalogue::built_in(), &run(&[1000.0; 5])), []);
         assert_eq!(calibrate(&Catalogue::built_in(), &run(&[1000.0; 6])).len(), 3);
     }

@@ -82,7 +82,7 @@ fn of_counters(head: Run) -> Conclusion {
 }
 
 #[test]
-fn nothing_changed() {
+fn unchanged_configurations_have_no_regression() {
     let found = concluded(15, &[0.0; 5]);
     assert_eq!(
         found.sentence,
@@ -94,7 +94,7 @@ fn nothing_changed() {
 }
 
 #[test]
-fn one_configuration_got_slower() {
+fn one_slower_configuration_is_a_regression() {
     let found = concluded(21, &[0.0, 0.05, 0.0]);
     assert_eq!(
         found.sentence,
@@ -111,7 +111,7 @@ fn one_configuration_got_slower() {
 }
 
 #[test]
-fn a_missed_improvement_is_no_regression() {
+fn a_missed_improvement_is_not_a_regression() {
     let catalogue = Catalogue::built_in();
     let threshold = "every global_sectors <= baseline - 5%";
     let threshold = Threshold::parse(threshold).unwrap();
@@ -124,7 +124,7 @@ fn a_missed_improvement_is_no_regression() {
 }
 
 #[test]
-fn failures_without_the_baseline_are_counted_apart() {
+fn failures_of_absolute_thresholds_are_counted_separately() {
     let limits = ["every global_sectors <= baseline", "where block==64 global_sectors <= 900"];
     let limits = limits.map(|text| Threshold::parse(text).unwrap());
     let against = against(counted([1000.0, 1000.0]), false);
@@ -142,7 +142,7 @@ fn failures_without_the_baseline_are_counted_apart() {
 }
 
 #[test]
-fn an_improvement_that_no_figure_shows_is_left_out() {
+fn an_improvement_below_the_shown_digits_is_omitted() {
     let improved = |before, after| {
         let against = against(counted([before, 1000.0]), false);
         let run = rejudge(&Catalogue::built_in(), counted([after, 1000.0]), &[], &against);
@@ -153,7 +153,7 @@ fn an_improvement_that_no_figure_shows_is_left_out() {
 }
 
 #[test]
-fn what_became_faster_is_reported_once_by_its_time() {
+fn a_faster_configuration_is_listed_once_by_duration() {
     let found = concluded(15, &[0.0, -0.05, -0.1]);
     assert!(found.sentence.starts_with("No regression: 3 configurations judged, 2 improved, "));
     let told: Vec<_> = found.improved.iter().map(|f| f.metric.as_deref().unwrap()).collect();
@@ -162,13 +162,13 @@ fn what_became_faster_is_reported_once_by_its_time() {
 }
 
 #[test]
-fn an_improvement_inside_the_limit_is_reported_where_it_is_sure() {
+fn a_significant_improvement_within_the_limit_is_reported() {
     let small = |rounds| concluded(rounds, &[0.0, -0.015, 0.0, 0.0]).improved.len();
     assert_eq!((small(6), small(29)), (0, 1));
 }
 
 #[test]
-fn what_is_undecided_says_what_would_decide() {
+fn undecided_configurations_say_how_many_rounds_would_decide() {
     let found = concluded(15, &[0.0, 0.022, 0.0]);
     assert!(
         found.sentence.starts_with("Undecided: 1 of 3 judged configurations, none failed, "),
@@ -185,7 +185,7 @@ fn what_is_undecided_says_what_would_decide() {
 }
 
 #[test]
-fn too_few_rounds_say_nothing_of_slowdowns_but_why() {
+fn too_few_rounds_give_the_reason_for_unknown_sensitivity() {
     let found = concluded(3, &[0.0, 0.0]);
     assert_eq!(
         found.sentence,
@@ -200,7 +200,7 @@ fn too_few_rounds_say_nothing_of_slowdowns_but_why() {
 }
 
 #[test]
-fn counters_alone_are_exact() {
+fn a_run_of_counters_alone_is_exact() {
     let found = of_counters(counted([1000.0, 1000.0]));
     assert_eq!(
         found.sentence,
@@ -220,7 +220,7 @@ fn counters_alone_are_exact() {
 }
 
 #[test]
-fn nothing_judged_says_why() {
+fn a_run_that_judges_nothing_says_why() {
     let (_, head) = sides(6, 0.4, &[0.0]);
     let absent =
         Against { run: Err("no baseline is called `main`".into()), ..against(run(vec![]), false) };
@@ -230,7 +230,7 @@ fn nothing_judged_says_why() {
 }
 
 #[test]
-fn what_vanished_is_undecided() {
+fn vanished_configurations_leave_the_run_undecided() {
     let mut head = counted([1000.0, 1000.0]);
     head.series[0].configurations.pop();
     let found = of_counters(head);
@@ -243,7 +243,7 @@ fn what_vanished_is_undecided() {
 
 /// Every end with exit code 106 or 4 that no threshold without a verdict explains.
 #[test]
-fn what_ends_a_strict_run_with_another_code_than_0_is_in_its_sentence() {
+fn every_nonzero_exit_of_a_strict_run_is_explained() {
     let same = || counted([1000.0, 1000.0]);
     let mut unverified = same();
     unverified.series[0].configurations[0].unverified = Some(Unverified::NothingChanged);
@@ -288,7 +288,7 @@ fn what_ends_a_strict_run_with_another_code_than_0_is_in_its_sentence() {
 }
 
 #[test]
-fn a_slice_does_not_lack_the_series_that_other_slices_measure() {
+fn series_of_other_slices_are_not_missing_from_a_slice() {
     let mut run = counted([1000.0, 1000.0]);
     run.series.push(series(Vec::new()));
     run.comparison = Some(against(counted([1.0, 1.0]), false).comparison(&counted([1.0, 1.0])));
@@ -316,7 +316,7 @@ fn a_crash_outranks_everything() {
 }
 
 #[test]
-fn thresholds_without_a_baseline_have_a_sentence_and_nothing_has_none() {
+fn absolute_thresholds_have_a_conclusion_and_an_unjudged_run_has_none() {
     let judged = |text: &str| {
         let mut run = counted([1000.0, 1500.0]);
         let threshold = Threshold::parse(text).unwrap();
@@ -344,7 +344,7 @@ fn thresholds_without_a_baseline_have_a_sentence_and_nothing_has_none() {
 }
 
 #[test]
-fn a_document_without_a_conclusion_has_that_of_its_judgements() {
+fn a_document_without_a_conclusion_gets_one_from_its_judgements() {
     let mut run = counted([1000.0, 1500.0]);
     let base = against(counted([1000.0, 1000.0]), false);
     run = rejudge(&Catalogue::built_in(), run, &[], &base);
@@ -354,7 +354,7 @@ fn a_document_without_a_conclusion_has_that_of_its_judgements() {
 }
 
 #[test]
-fn a_long_list_shows_some_of_every_threshold() {
+fn a_long_list_is_cut_to_examples_of_every_threshold() {
     let found = concluded(21, &[0.05; 30]);
     assert_eq!(found.failed.len(), 30);
     let shown = cut(&found.failed);
@@ -370,7 +370,7 @@ fn a_long_list_shows_some_of_every_threshold() {
 }
 
 #[test]
-fn a_merged_run_that_lacks_slices_does_not_hold_unless_they_are_accepted() {
+fn a_merged_run_without_all_slices_holds_only_if_they_are_accepted() {
     let lacking = |accepted| {
         let mut run = counted([1000.0, 1000.0]);
         let missing = MissingSlices { numbers: vec![2, 3], of: 5, accepted };

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_code_is_no_obstacle() {
+    fn runs_of_different_code_are_comparable() {
         let before = on(h200());
         let mut after = on(h200());
         after.ptx_sha256.insert("saxpy".into(), "other".into());
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn other_inputs_are_told_and_do_not_hinder() {
+    fn different_inputs_are_reported_and_comparable() {
         let of = |path: &str, sha256: &str| {
             let input_sha256 = [(path.to_owned(), sha256.to_owned())].into();
             Provenance { input_sha256, ..on(h200()) }
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_that_one_side_lacks_are_named_and_do_not_hinder() {
+    fn slices_missing_on_one_side_are_reported_and_comparable() {
         let missing = MissingSlices { numbers: vec![2], of: 3, accepted: true };
         let partial = Provenance { missing_slices: Some(missing), ..on(h200()) };
         let [mismatch] = &mismatches(&partial, &on(h200()), false)[..] else { panic!("one") };
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn another_replay_mode_is_told_and_does_not_hinder() {
+    fn different_replay_modes_are_reported_and_comparable() {
         let mode = |replay_mode| Provenance { replay_mode, ..on(h200()) };
         let [application, kernel] =
             [Replay::Application, Replay::Kernel].map(|replay| mode(Some(replay)));
@@ -320,7 +320,7 @@ mod tests {
 
     /// A stored run that was edited, or of which no pass ended.
     #[test]
-    fn a_device_that_one_side_does_not_know_is_another_one() {
+    fn a_device_known_on_one_side_only_is_incomparable() {
         let unknown = Provenance { device: None, ..on(h200()) };
         for (before, after) in [(on(h200()), unknown.clone()), (unknown.clone(), on(h200()))] {
             assert_eq!(diff(&before, &after, false), [("device".to_owned(), true)]);
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_is_one_unless_asked_for() {
+    fn another_machine_is_incomparable_unless_allowed() {
         let mut other = h200();
         other.name = "NVIDIA A100".into();
         other.driver_version = 12080;
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_virtual_gpu_is_another_machine_than_a_whole_one_of_its_name() {
+    fn a_virtual_gpu_is_incomparable_with_a_whole_one() {
         let of = |virtual_gpu| on(DeviceRecord { virtual_gpu, ..h200() });
         let (whole, shared) = (of(Some(false)), of(Some(true)));
         assert_eq!(diff(&whole, &shared, false), [("virtual GPU".to_owned(), true)]);
@@ -367,14 +367,14 @@ mod tests {
     }
 
     #[test]
-    fn another_piece_of_the_same_silicon_is_none() {
+    fn another_gpu_of_the_same_model_is_comparable() {
         let mut twin = h200();
         twin.uuid = "GPU-2".into();
         assert_eq!(diff(&on(h200()), &on(twin), false), [("GPU".to_owned(), false)]);
     }
 
     #[test]
-    fn several_pieces_are_told_together_and_a_configuration_that_changed_between_them_is_told() {
+    fn several_gpus_of_one_model_are_reported_together() {
         use crate::fixture::{rows, series};
         use gpuprof_model::measurement::DeviceName;
         use gpuprof_model::run::SCHEMA_VERSION;
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn emulated_and_measured_never_compare() {
+    fn emulated_and_measured_runs_are_incomparable() {
         let across = diff(&on(h200()), &on(gh100()), true);
         assert_eq!(across[0], ("backend".to_owned(), true));
         let mut hot = on(h200());
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_that_were_restored_on_one_side_only_are_told() {
+    fn inputs_restored_on_one_side_only_are_reported() {
         let of = |reset: Option<Reset>| {
             let mut pass = gpu_pass(64, 1 << 20, &[5.0]);
             pass.timing.as_mut().unwrap().in_place =
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn which_chips_are_emulated_matters_only_next_to_a_run_on_one() {
+    fn several_chips_are_incomparable_only_with_a_run_on_one_chip() {
         let device = |name: &str| DeviceRecord { name: name.into(), emulated: true, ..h200() };
         let on = |chips: &[(Chip, &str)]| Provenance {
             device: Some(device(chips[0].1)),

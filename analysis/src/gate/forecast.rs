@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_machine_can_keep_a_smaller_limit() {
+    fn a_quiet_machine_gets_a_smaller_limit() {
         let of = |percent| forecast(&noisy(percent), 50, Most::exactly(57), 6).unwrap();
         let (quiet, loud) = (of(0.3), of(3.0));
         assert_eq!(quiet.proposed_percent, Some(0.5), "{quiet:?}");

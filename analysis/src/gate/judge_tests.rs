@@ -24,7 +24,7 @@ fn verdict(text: &str, configurations: &[ConfigurationResult]) -> Verdict {
 }
 
 #[test]
-fn the_deciding_value_and_configuration_are_told() {
+fn a_verdict_names_the_deciding_value_and_configuration() {
     let all = rows("duration", &[90.0, 70.0, 80.0]);
     let at = |text: &str| {
         let j = judged(text, &all);
@@ -39,7 +39,7 @@ fn the_deciding_value_and_configuration_are_told() {
 }
 
 #[test]
-fn what_limits_is_held_against_a_unit_by_its_name() {
+fn limited_by_is_compared_with_the_name_of_a_unit() {
     let [sm, dram] = [1.0, 4.0];
     let judgement = judged("every limited_by == dram", &rows("limited_by", &[dram, sm]));
     assert_eq!((judgement.verdict, judgement.margin_percent), (Verdict::Fail, None));
@@ -50,7 +50,7 @@ fn what_limits_is_held_against_a_unit_by_its_name() {
 }
 
 #[test]
-fn names_of_one_counter_are_judged_alike() {
+fn all_names_of_a_counter_have_one_direction() {
     for name in ["ipc", "sm__inst_executed.avg.per_cycle_active", "retire_ipc"] {
         let all = rows(name, &[1.0, 2.0]);
         assert_eq!(verdict(&format!("best {name} >= 1.5"), &all), Verdict::Pass, "{name}");
@@ -125,7 +125,7 @@ fn counters_are_compared_exactly() {
 }
 
 #[test]
-fn a_violation_is_a_failure_even_where_others_did_not_finish() {
+fn a_violation_fails_even_if_other_configurations_did_not_finish() {
     let all = [row(0, "duration", Ok(90.0)), failed(1)];
     assert_eq!(verdict("every duration <= 80 ns", &all), Verdict::Fail);
     let missing = judged("every duration <= 100 ns", &all);
@@ -138,7 +138,7 @@ fn a_violation_is_a_failure_even_where_others_did_not_finish() {
 }
 
 #[test]
-fn the_best_is_found_among_those_that_finished() {
+fn best_ignores_unfinished_configurations() {
     let all = [row(0, "duration", Ok(90.0)), failed(1), row(2, "duration", Err("no"))];
     assert_eq!(verdict("best duration <= 100 ns", &all), Verdict::Pass);
     assert_eq!(verdict("best duration <= 80 ns", &all), Verdict::Fail);
@@ -149,7 +149,7 @@ fn the_best_is_found_among_those_that_finished() {
 }
 
 #[test]
-fn invalid_configurations_are_left_out_and_said_where_nothing_else_is_there() {
+fn invalid_configurations_are_ignored_unless_all_are_invalid() {
     let all = [row(0, "duration", Ok(90.0)), invalid(2048)];
     assert_eq!(verdict("every duration <= 100 ns", &all), Verdict::Pass);
     let judgement = judged("where block==2048 duration <= 100 ns", &all);
@@ -163,7 +163,7 @@ fn invalid_configurations_are_left_out_and_said_where_nothing_else_is_there() {
 }
 
 #[test]
-fn what_matches_nothing_is_missing() {
+fn a_condition_without_configurations_is_missing() {
     let all = rows("duration", &[1.0]);
     let judgement = judged("where block==96 and n==5 duration <= 1 s", &all);
     assert_eq!(judgement.verdict, Verdict::Missing);
@@ -172,7 +172,7 @@ fn what_matches_nothing_is_missing() {
 }
 
 #[test]
-fn unknown_metrics_and_foreign_units_are_never_judged() {
+fn unknown_metrics_and_wrong_units_are_never_judged() {
     let all = rows("duration", &[1.0]);
     let unknown = judged("duratio <= 1 s", &all);
     assert_eq!(unknown.verdict, Verdict::Missing);
@@ -181,7 +181,7 @@ fn unknown_metrics_and_foreign_units_are_never_judged() {
 }
 
 #[test]
-fn a_value_that_is_no_number_never_passes() {
+fn nan_never_passes() {
     for text in ["best duration >= 0 ns", "duration >= 0 ns", "duration <= 1 s"] {
         let all = rows("duration", &[f64::NAN]);
         assert_eq!(verdict(text, &all), Verdict::Unavailable, "{text}");
@@ -222,7 +222,7 @@ fn comparison() -> impl Strategy<Value = &'static str> {
 
 proptest! {
     #[test]
-    fn every_passes_only_where_every_needed_value_is_there_and_holds(
+    fn every_passes_only_if_all_values_are_within_the_limit(
         all in outcomes(), comparison in ordering(), limit in 0..200_u32,
     ) {
         let text = format!("every duration {comparison} {limit} ns");
@@ -238,7 +238,7 @@ proptest! {
     }
 
     #[test]
-    fn another_configuration_never_heals_every(
+    fn adding_a_configuration_never_heals_a_failed_every(
         mut all in outcomes(), more in outcome(9), comparison in comparison(), limit in 0..200_u32,
     ) {
         let text = format!("every duration {comparison} {limit} ns");
@@ -251,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn best_is_held_against_what_brute_force_finds(all in outcomes(), limit in 0..200_u32) {
+    fn best_agrees_with_brute_force(all in outcomes(), limit in 0..200_u32) {
         let text = format!("best duration <= {limit} ns");
         let least = all
             .iter()
@@ -270,7 +270,7 @@ proptest! {
     }
 
     #[test]
-    fn a_verdict_always_says_what_decided_it(
+    fn every_verdict_has_a_deciding_value_or_a_reason(
         all in outcomes(), comparison in comparison(), best: bool, limit in 0..200_u32,
     ) {
         let selector = if best { "best" } else { "every" };

@@ -50,7 +50,7 @@ fn sentence(run: &Run) -> &str {
 }
 
 #[test]
-fn a_run_whose_thresholds_all_lack_a_value_is_no_success() {
+fn a_run_without_values_for_its_thresholds_is_not_judged() {
     let of = || run(vec![untimed()]);
     let judged = alone(of(), &["every duration <= 5 us"]);
     assert_eq!(code(&judged), ExitCode::NotJudged);
@@ -84,7 +84,7 @@ fn a_reason_that_not_all_series_share_names_its_series() {
 }
 
 #[test]
-fn a_partly_judged_run_ends_as_its_judged_part() {
+fn a_partly_judged_run_has_the_exit_code_of_its_judged_part() {
     let all = || run(vec![row(1, "duration", Ok(4000.0)), untimed()]);
     assert_eq!(code(&alone(all(), &["every duration <= 5 us"])), ExitCode::Success);
     assert_eq!(code(&alone(all(), &["every duration <= 3 us"])), ExitCode::ThresholdFailed);
@@ -93,7 +93,7 @@ fn a_partly_judged_run_ends_as_its_judged_part() {
 }
 
 #[test]
-fn a_run_that_is_compared_with_nothing_is_no_success() {
+fn a_run_compared_with_nothing_is_not_judged() {
     let other = || {
         let mut other = counted(&[5.0]);
         other.series[0].id.kernel = "other".into();
@@ -124,7 +124,7 @@ fn a_run_that_is_compared_with_nothing_is_no_success() {
 }
 
 #[test]
-fn a_run_that_makes_its_baseline_has_nothing_to_be_relative_to() {
+fn the_first_baseline_is_exempt_from_relative_thresholds() {
     let relative = "every global_sectors <= baseline";
     let alone = alone(counted(&[5.0]), &[relative]);
     assert_eq!(code(&alone), ExitCode::NotJudged);

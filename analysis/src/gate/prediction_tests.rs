@@ -26,7 +26,7 @@ fn predict(base: &Run, repeat: u32, configurations: usize) -> Option<Ability> {
 
 /// The forecast and the judge of a run agree, on average over baselines.
 #[test]
-fn the_forecast_is_what_the_judge_then_says() {
+fn the_forecast_agrees_with_the_judge() {
     let mut random = SplitMix(1);
     let catalogue = Catalogue::built_in();
     let gate = default_gate();
@@ -112,7 +112,7 @@ fn exact_metrics_need_no_processes() {
 /// Correlated processes count less than their number: with as many, only a larger slowdown would be
 /// caught, and the judge agrees.
 #[test]
-fn alike_neighbours_make_the_forecast_modest() {
+fn correlated_processes_lower_the_forecast_sensitivity() {
     let of_time = |alike: f64| {
         let mut random = SplitMix(3);
         let mut row = |at: u64| {

@@ -75,7 +75,7 @@ fn on_time(run: &Run) -> Judgement {
 }
 
 #[test]
-fn only_what_is_open_is_measured_further() {
+fn only_undecided_configurations_get_more_rounds() {
     let of = |rounds, changes: &[f64]| open(rounds, changes, &[]);
     let both = |rounds| [("32".to_owned(), rounds), ("64".to_owned(), rounds)];
     assert_eq!(of(3, &[0.0, 4.0]), both(15));
@@ -86,7 +86,7 @@ fn only_what_is_open_is_measured_further() {
 }
 
 #[test]
-fn another_threshold_may_leave_open_what_one_decides() {
+fn a_tighter_threshold_keeps_a_configuration_open() {
     let tight = open(15, &[0.0, 1.0], &["warn every throughput >= baseline - 1%"]);
     assert_eq!(tight, [("64".to_owned(), 21)]);
     assert_eq!(open(15, &[0.0, 1.0], &["every registers <= baseline"]), []);
@@ -103,7 +103,7 @@ fn rounds_decide_the_verdict() {
 }
 
 #[test]
-fn doubt_says_what_would_decide() {
+fn an_inconclusive_verdict_says_what_would_decide() {
     let reason = |rounds, changes: &[f64]| on_time(&judged(rounds, changes)).reason.unwrap();
     assert_eq!(reason(6, &[0.0]), "a decision needs 15 rounds; there are 6");
     let text = reason(15, &[2.2]);
@@ -115,14 +115,14 @@ fn doubt_says_what_would_decide() {
 }
 
 #[test]
-fn a_fall_of_the_clock_meets_both_sides() {
+fn rounds_need_no_confirmation_by_clock_cycles() {
     // SM cycles would deny it; rounds need no confirmation.
     let run = judged(15, &[5.0]);
     assert_eq!(Gate::default().exit_code(&run), gpuprof_model::ExitCode::ThresholdFailed);
 }
 
 #[test]
-fn a_counter_that_one_process_collected_is_decided_by_its_value_and_asks_for_no_rounds() {
+fn a_counter_of_one_process_asks_for_no_rounds() {
     let name = "dram__bytes_read.sum";
     let side = |value: f64| {
         let pass = |at: u32| {

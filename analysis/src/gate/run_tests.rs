@@ -46,7 +46,7 @@ fn verdicts(series: &SeriesResult) -> Vec<(&str, Verdict)> {
 const STRICT: Gate = Gate { strict: true, gated: true, slice: false, first: false };
 
 #[test]
-fn a_series_that_does_nothing_on_the_device_is_no_success() {
+fn a_series_without_device_work_is_not_judged() {
     let idle = || row(64, "global_sectors", Err(LAUNCHED_NOTHING));
     let empty = || series(vec![idle(), fixture::invalid(2048)]);
     let why = "no work of the device lies in its measured range";
@@ -70,7 +70,7 @@ fn a_series_that_does_nothing_on_the_device_is_no_success() {
 }
 
 #[test]
-fn a_series_of_which_nothing_was_measured_is_no_success() {
+fn a_series_without_a_measurement_is_not_judged() {
     let invalid = || fixture::invalid(2048);
     let skipped =
         || unfinished(fixture::block(64), Status::Skipped { reason: "interrupted".into() });
@@ -105,7 +105,7 @@ fn a_threshold_for_another_device_does_not_take_the_default_gate_away() {
 }
 
 #[test]
-fn a_kernel_that_is_new_is_held_against_nothing() {
+fn a_new_kernel_is_not_compared_with_the_baseline() {
     let before = run(vec![counted("a", 1.0)]);
     let after = run(vec![counted("a", 1.0), counted("fresh", 9.0)]);
     let run = judged(after, before, &["global_sectors <= baseline", "global_sectors <= 10"]);
@@ -115,7 +115,7 @@ fn a_kernel_that_is_new_is_held_against_nothing() {
 }
 
 #[test]
-fn a_reference_that_accepts_anything_is_not_enough_where_everything_must_be_judged() {
+fn a_meaningless_reference_fails_a_strict_run() {
     let of = |why| {
         let mut series = counted("a", 1.0);
         series.configurations[0].unverified = Some(why);
@@ -135,7 +135,7 @@ fn a_reference_that_accepts_anything_is_not_enough_where_everything_must_be_judg
 }
 
 #[test]
-fn what_could_not_be_launched_in_the_baseline_is_new() {
+fn a_configuration_that_was_invalid_in_the_baseline_is_new() {
     let mut after = counted("a", 9.0);
     after.configurations = rows("global_sectors", &[9.0, 7.0]);
     let mut before = after.clone();
@@ -152,7 +152,7 @@ fn what_could_not_be_launched_in_the_baseline_is_new() {
 }
 
 #[test]
-fn a_series_of_which_nothing_finished_in_the_baseline_is_reported_and_is_no_pass() {
+fn a_series_with_nothing_finished_in_the_baseline_does_not_pass() {
     let after = || run(vec![counted("a", 9.0), counted("b", 1.0)]);
     let reason = || "crashed".to_owned();
     let with = |status: Option<Status>, values: bool| {
@@ -194,7 +194,7 @@ fn a_series_of_which_nothing_finished_in_the_baseline_is_reported_and_is_no_pass
 }
 
 #[test]
-fn only_what_was_held_against_the_baseline_counts_as_judged_against_it() {
+fn only_compared_configurations_count_as_judged_against_the_baseline() {
     let sentence = |before: Vec<SeriesResult>| {
         let after = run(vec![counted("a", 9.0), counted("b", 1.0)]);
         judged(after, run(before), &["global_sectors <= 10"]).conclusion.unwrap().sentence
@@ -215,7 +215,7 @@ fn only_what_was_held_against_the_baseline_counts_as_judged_against_it() {
 }
 
 #[test]
-fn a_filter_that_takes_nothing_of_the_baseline_compares_nothing() {
+fn a_filter_that_selects_nothing_of_the_baseline_compares_nothing() {
     let (before, after) = (run(vec![counted("search", 1.0)]), run(vec![counted("find", 9.0)]));
     let thresholds = ["global_sectors <= baseline", "global_sectors <= 10"];
     let filtered = |filters: &[&str]| {
@@ -261,7 +261,7 @@ fn only_a_hard_threshold_on_the_same_metric_and_every_configuration_replaces_a_d
 }
 
 #[test]
-fn an_exact_metric_that_became_noisy_is_incomparable_and_no_pass() {
+fn an_exact_metric_that_became_noisy_does_not_pass() {
     let before = run(vec![counted("a", 1.0)]);
     let mut after = before.clone();
     for row in &mut after.series[0].configurations {
@@ -276,7 +276,7 @@ fn an_exact_metric_that_became_noisy_is_incomparable_and_no_pass() {
 }
 
 #[test]
-fn a_baseline_without_series_is_none() {
+fn an_empty_baseline_is_not_judged() {
     let run = judged(run(vec![counted("a", 1.0)]), run(Vec::new()), &[]);
     let comparison = run.comparison.as_ref().unwrap();
     assert_eq!(comparison.absent.as_deref(), Some("the baseline `main` holds no series"));
@@ -284,7 +284,7 @@ fn a_baseline_without_series_is_none() {
 }
 
 #[test]
-fn a_time_that_was_nothing_and_is_something_fails() {
+fn a_time_that_grows_from_zero_fails() {
     let timed = |nanoseconds: f64| {
         let mut row = fixture::gpu(64, 1 << 20, &[100.0]);
         row.metrics.retain(|name, _| name == "duration");
@@ -305,7 +305,7 @@ fn a_time_that_was_nothing_and_is_something_fails() {
 }
 
 #[test]
-fn a_metric_that_a_file_has_turned_since_the_baseline_is_incomparable_and_no_pass() {
+fn a_metric_with_a_changed_direction_does_not_pass() {
     use gpuprof_model::metric::Direction;
     let (before, after) = (run(vec![counted("a", 1.0)]), run(vec![counted("a", 8.0)]));
     for (direction, default) in [

@@ -25,7 +25,7 @@ fn pools() -> [Pool; 8] {
 }
 
 #[test]
-fn a_run_in_which_nothing_changed_neither_fails_nor_stays_open() {
+fn an_unchanged_run_passes() {
     let bounds = bounds(500);
     for pool in pools() {
         let found = trial(&pool, 2000).simulate(&bounds, 0.0);
@@ -44,7 +44,7 @@ fn a_configuration_that_is_three_percent_slower_is_caught() {
 }
 
 #[test]
-fn at_the_limit_a_configuration_passes_as_rarely_as_promised() {
+fn a_configuration_at_the_limit_passes_as_rarely_as_designed() {
     // 5 % for passing, and the whole budget of a run of one for failing.
     let bounds = CriticalValues::new(1, 157);
     for pool in [Pool::Normal(0.8), Pool::Correlated { noise: 0.8, rho: 0.7 }] {
@@ -92,7 +92,7 @@ fn a_run_is_undecided_if_too_many_are_open_or_one_of_a_few_stays_so() {
 }
 
 #[test]
-fn shares_of_configurations_become_those_of_runs() {
+fn shares_of_a_run_follow_from_those_of_its_configurations() {
     assert!((Shares::of_run(0.01, 50) - 0.394_993_932_7).abs() < 1e-9);
     assert_eq!((Shares::of_run(0.0, 500), Shares::of_run(1.0, 1)), (0.0, 1.0));
     let none = Shares {
@@ -110,7 +110,7 @@ fn shares_of_configurations_become_those_of_runs() {
 /// Numeric limits in a run that adds processes to open configurations: the first look and the later
 /// ones together keep the error budget.
 #[test]
-fn a_limit_that_is_a_number_keeps_its_levels_over_all_looks() {
+fn an_absolute_limit_keeps_its_levels_over_all_looks() {
     let budget = Budget::up_to(157, 0, 50);
     let skewed = Pool::Mixed { noise: 0.8, share: 0.03, percent: 30.0 };
     let placements = Pool::Mixed { noise: 0.5, share: 0.3, percent: 2.0 };

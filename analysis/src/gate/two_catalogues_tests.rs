@@ -38,7 +38,7 @@ fn judged(catalogue: &Catalogue, text: &str, row: &ConfigurationResult) -> Judge
 }
 
 #[test]
-fn each_measures_and_judges_by_its_own_definition() {
+fn two_catalogues_measure_and_judge_by_their_own_definitions() {
     let by_bytes = defining("bytes / 2", Unit::Bytes);
     let by_time = defining("2 * duration", Unit::Nanoseconds);
     let (bytes, time) = (measured(&by_bytes), measured(&by_time));

@@ -22,7 +22,7 @@ fn judged(text: &str, rows: &[ConfigurationResult], baseline: &Baseline<'_>) -> 
 }
 
 #[test]
-fn times_and_all_that_is_made_of_them_are_no_numbers() {
+fn unstable_times_and_derived_metrics_have_no_value() {
     let rows = held_and_slowed(N);
     let metric = |name: &str| -> &MetricResult { &rows[1].metrics[name] };
     for name in ["duration", "sm_clock", "sm_cycles", "throughput", "throughput_of_copy"] {
@@ -42,7 +42,7 @@ fn times_and_all_that_is_made_of_them_are_no_numbers() {
 }
 
 #[test]
-fn a_threshold_on_them_is_in_doubt_unless_others_decide_it() {
+fn a_threshold_on_unstable_times_is_inconclusive() {
     let rows = held_and_slowed(N);
     let verdict = |text: &str| judged(text, &rows, &Baseline::none()).verdict;
     assert_eq!(verdict("every duration <= 1 s"), Verdict::Inconclusive);
@@ -55,7 +55,7 @@ fn a_threshold_on_them_is_in_doubt_unless_others_decide_it() {
 }
 
 #[test]
-fn against_a_baseline_they_are_in_doubt_too() {
+fn unstable_times_are_inconclusive_against_a_baseline() {
     let before =
         vec![finished(point(128, N), &[pass_slowed(128, N, false), pass_slowed(128, N, false)])];
     let baseline = Baseline::Held { configurations: &before, whole: true, in_rounds: false };

@@ -162,7 +162,7 @@ fn unavailable_metrics_give_the_reason() {
 }
 
 #[test]
-fn a_division_by_zero_says_of_what_there_is_none() {
+fn a_division_by_zero_names_the_missing_quantity() {
     let mut pass = emulated_pass(64, N);
     for (name, value) in &mut pass.counters {
         if name.ends_with("_ld.sum") {
@@ -213,7 +213,7 @@ fn an_estimated_duration_gives_what_derives_from_it_an_interval_and_its_source()
 }
 
 #[test]
-fn what_hardware_reads_in_several_passes_is_exact_on_the_emulator_only() {
+fn counters_of_several_hardware_passes_are_exact_on_the_emulator_only() {
     let name = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
     let mut pass = gpu_pass(64, N, &[1.0]);
     pass.hardware.insert(name.into(), HardwareValue::Value(262_144.0));
@@ -249,7 +249,7 @@ fn patched_counters_of_a_pass_in_which_lanes_diverge_are_not_exact() {
 }
 
 #[test]
-fn a_sample_that_is_no_time_leaves_no_value() {
+fn an_invalid_sample_gives_no_value() {
     for bad in [f64::NAN, f64::INFINITY, -1.0] {
         let passes = [gpu_pass(64, N, &[1.0, bad])];
         assert_eq!(reason(&passes, "duration"), "a sample is not a finite, positive number");
@@ -286,7 +286,7 @@ fn a_diverged_configuration_has_failed_and_keeps_its_samples() {
 }
 
 #[test]
-fn what_was_asked_for_beyond_the_catalogue_has_a_value() {
+fn requested_metrics_beyond_the_catalogue_have_values() {
     let names = ["launch__grid_size", "launch__registers_per_thread", "gst_transactions"];
     let catalogue = Catalogue::built_in();
     let asked = names.iter().filter_map(|name| catalogue.find(name));
@@ -308,7 +308,7 @@ fn what_was_asked_for_beyond_the_catalogue_has_a_value() {
 /// More hits than sectors, since two passes counted them. The counts are made up; the page of an
 /// H200's run showed a rate of 448.9 %.
 #[test]
-fn a_hit_rate_above_the_whole_says_what_was_counted_instead() {
+fn a_hit_rate_above_100_percent_is_refused_with_the_counts() {
     let names = ["lts__t_sectors_evict_first_lookup_hit.sum", "lts__t_sectors_evict_first.sum"];
     let section =
         "100 * lts__t_sectors_evict_first_lookup_hit.sum / lts__t_sectors_evict_first.sum";
@@ -337,7 +337,7 @@ fn a_hit_rate_above_the_whole_says_what_was_counted_instead() {
 }
 
 #[test]
-fn a_hit_rate_of_the_profiler_is_at_most_all() {
+fn a_hit_rate_of_the_profiler_is_at_most_100_percent() {
     let rate_of = |rate: f64| {
         let mut pass = gpu_pass(64, N, &[1.0]);
         pass.hardware.insert("lts__t_sector_hit_rate.pct".into(), HardwareValue::Value(rate));
@@ -349,7 +349,7 @@ fn a_hit_rate_of_the_profiler_is_at_most_all() {
 }
 
 #[test]
-fn a_ratio_of_nothing_has_no_value_and_fails_no_threshold() {
+fn a_ratio_of_zeros_has_no_value_and_fails_no_threshold() {
     let catalogue = Catalogue::built_in();
     let row = |name: &str, counted: &[(&str, f64)]| {
         let terms = CollectContext::new(&catalogue).asking([catalogue.find(name).unwrap()]);

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn leaves_are_found_through_derived_operands() {
+    fn a_derived_metric_lists_its_measured_operands() {
         let catalogue = Catalogue::built_in();
         let metric = catalogue.find("throughput_of_copy").unwrap();
         let derived = DerivedMetric::new(metric, &catalogue);

@@ -74,7 +74,7 @@ mod tests {
     use crate::fixture::{h200_links, record_with};
 
     #[test]
-    fn facts_are_those_of_the_active_links() {
+    fn link_facts_count_active_links_only() {
         let device = record_with(h200_links());
         let value = |name: &str| fact(name, &device);
         assert_eq!(value("nvlink__count_physical"), Ok(18.0));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nvml_does_not_report_is_not_zero() {
+    fn values_missing_in_nvml_are_errors_and_not_zero() {
         let reason = "NVML (libnvidia-ml.so.1) cannot be loaded".to_owned();
         let unknown = DeviceLinks { unknown: Some(reason.clone()), ..DeviceLinks::default() };
         let device = record_with(unknown);

@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn launches_are_matched_as_asked() {
+    fn launches_are_matched_by_the_selected_rule() {
         use {Matching as By, Strictness as Mode};
         assert_eq!(compared(&[1, 2], &[1, 2], By::All, Mode::Strict), Ok(None));
         assert_eq!(compared(&[1, 2], &[2, 1], By::Grid, Mode::Strict), Err("launch 1".into()));
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_are_compared_of_launches_that_are_alike() {
+    fn facts_of_equal_launches_are_compared() {
         let with = |blocks: u32, blocks_per_sm: u32| {
             let known = crate::fixture::gpu_pass(64, 1024, &[1.0]).facts;
             let facts = LaunchFacts { blocks_per_sm: Some(blocks_per_sm), ..known.unwrap() };
@@ -562,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_changed_between_two_processes_is_a_divergence() {
+    fn a_file_changed_between_two_processes_is_a_divergence() {
         let read = |sha256: &str| {
             let file = InputFile { path: "p/graph.bin".into(), sha256: sha256.into() };
             PassResult { input_files: vec![file], ..pass(7) }

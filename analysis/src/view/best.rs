@@ -77,7 +77,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_direction_decides_what_is_best() {
+    fn the_direction_of_a_metric_decides_its_best_row() {
         assert_eq!(best(&rows("duration", &[3.0, 1.0, 2.0]), "duration"), Some(1));
         assert_eq!(best(&rows("throughput", &[3.0, 1.0, 2.0]), "throughput"), Some(0));
         assert_eq!(best(&rows("duration", &[1.0, 1.0]), "duration"), Some(0));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn where_neither_direction_is_better_none_is_best() {
+    fn a_metric_without_a_better_direction_has_no_best_row() {
         let grids = rows("launch__grid_size", &[4.0, 2.0]);
         assert_eq!(best(&grids, "launch__grid_size"), None);
         assert_eq!(ratios(&grids, "launch__grid_size"), [None, None]);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_finish_takes_no_part() {
+    fn unfinished_configurations_are_never_best() {
         let all = [failed(0), row(1, "duration", Ok(5.0)), row(2, "duration", Err("no"))];
         assert_eq!(best(&all, "duration"), Some(1));
         assert_eq!(ratios(&all, "duration"), [None, Some(1.0), None]);
@@ -112,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn best_is_what_brute_force_finds(
+        fn the_best_row_agrees_with_brute_force(
             values in prop::collection::vec(prop_oneof![4 => -1e9..1e9_f64, 1 => Just(f64::NAN)], 0..12),
             higher: bool,
         ) {

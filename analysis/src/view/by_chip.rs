@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_on_one_chip_has_nothing_next_to_it() {
+    fn a_kernel_on_one_chip_has_no_comparison_of_chips() {
         let alone = on(Chip::L4, [1.0, 2.0]);
         let mut other = on(Chip::H100, [1.0, 2.0]);
         other.id.kernel = "other".into();

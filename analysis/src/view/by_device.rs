@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_two_devices_are_apart_and_what_is_said_of_all_is_said_once() {
+    fn rows_are_split_by_device_and_judgements_shown_once() {
         let series = on(&[Some("GPU-2"), Some("GPU-1"), Some("GPU-2")]);
         let parts = parts(&series);
         assert_eq!(

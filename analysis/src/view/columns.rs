@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_is_shown_even_where_it_is_not_to_be_had() {
+    fn requested_metrics_are_shown_even_without_a_value() {
         let asked = names(&["dram_throughput", "waves"]);
         let rows = [gpu(64, 1 << 20, &[100.0])];
         assert_eq!(choose(&asked, &rows), ["duration", "dram_throughput", "waves"]);
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn without_times_totals_are_shown_next_to_what_the_annotation_asks_for() {
+    fn totals_are_shown_if_there_are_no_times() {
         let asked = names(&["load_sectors_per_request"]);
         let expected = ["load_sectors_per_request", "ptx_instructions", "global_sectors"];
         assert_eq!(choose_annotated(&asked, &[emulated(64, 1 << 20)]), expected);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_of_counts_decides_nothing_and_is_not_starred() {
+    fn a_ratio_of_counts_marks_no_best_row() {
         let ratio = "store_sectors_per_request";
         let rows = [counted(32, &[(ratio, 1.5)]), counted(64, &[(ratio, 4.0)])];
         assert_eq!(marks(ratio, &rows), [false, false]);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_decide_where_none_of_them_disagrees() {
+    fn totals_decide_the_best_row_if_all_agree() {
         let of = |pairs: [[f64; 2]; 2]| {
             let row = |(block, [instructions, sectors]): (u64, [f64; 2])| {
                 counted(block, &[("ptx_instructions", instructions), ("global_sectors", sectors)])
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn one_row_has_nothing_to_be_compared_with() {
+    fn a_single_row_is_not_marked_best() {
         assert_eq!(headline(&series(vec![gpu(64, 1 << 20, &[100.0])])), None);
         assert_eq!(marks("duration", &[gpu(64, 1 << 20, &[100.0])]), [false]);
     }

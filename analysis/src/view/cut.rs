@@ -98,14 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn the_best_the_references_and_the_worst_come_before_the_next_best() {
+    fn a_cut_keeps_best_reference_and_worst_rows_first() {
         assert_eq!(chosen(&long(), 5, &[7]), [7, 39, 40, 41, 99]);
         assert_eq!(chosen(&long(), 1, &[7]), [40]);
         assert_eq!(chosen(&long(), 100, &[]).len(), 100);
     }
 
     #[test]
-    fn what_failed_and_what_decided_a_threshold_stays() {
+    fn a_cut_keeps_failed_and_deciding_rows() {
         let mut series = long();
         for at in [60, 61, 62, 63] {
             series.configurations[at] = fixture::failed(at as u64);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_which_none_is_best_are_equally_far_apart() {
+    fn a_cut_without_a_best_row_keeps_evenly_spaced_rows() {
         let all: Vec<usize> = (0..100).collect();
         assert_eq!(rows(&long(), &all, 4, (None, &[])), [0, 33, 66, 99]);
         let some: Vec<usize> = (0..50).rev().collect();

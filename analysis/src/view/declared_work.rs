@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn only_more_than_twice_the_count_is_an_excess() {
+    fn declared_work_above_twice_the_count_is_an_excess() {
         let honest = declared(1, 1);
         let count = |name| value(&honest, name).unwrap();
         let (bytes, flops) = (count("global_bytes"), count("ptx_fp32_flops"));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_counted_contradicts_nothing() {
+    fn uncounted_work_contradicts_no_declaration() {
         let excessive = |counter: &'static str| {
             let row = counted(|pass| {
                 (pass.declared_bytes, pass.declared_flops) = (Some(u64::MAX), Some(u64::MAX));

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_comes_first_then_what_is_open_then_what_holds() {
+    fn failed_series_come_first_and_passed_series_last() {
         let crashed = fixture::series(vec![fixture::emulated(64, 1024), fixture::failed(2)]);
         let refused = fixture::series(vec![fixture::emulated(64, 1024), fixture::invalid(2)]);
         let run = fixture::run(

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trade_is_on_the_front_and_what_is_worse_in_all_is_not() {
+    fn the_front_omits_dominated_rows() {
         let rows = [both(1, 1.0, 1.0), both(2, 2.0, 2.0), both(3, 2.0, 1.0), both(4, 1.0, 1.0)];
         assert_eq!(front(&rows, &metrics()), [true, true, false, true]);
     }
@@ -87,7 +87,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_front_is_what_brute_force_finds(points in prop::collection::vec((0..6_u8, 0..6_u8), 0..30)) {
+        fn the_front_agrees_with_brute_force(points in prop::collection::vec((0..6_u8, 0..6_u8), 0..30)) {
             let rows: Vec<_> = points.iter().zip(0..).map(|(&(d, t), at)| both(at, d.into(), t.into())).collect();
             let beaten = |&(d, t): &(u8, u8)| points.iter().any(|&(e, u)| e <= d && u >= t && (e < d || u > t));
             let brute: Vec<bool> = points.iter().map(|point| !beaten(point)).collect();

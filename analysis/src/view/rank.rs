@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_noise_hides_ties_and_what_is_surely_worse_does_not() {
+    fn rows_within_the_noise_tie_and_worse_rows_do_not() {
         let all = [
             timed(64, &[10_000.0, 10_100.0, 9_950.0, 10_050.0, 10_020.0]),
             timed(128, &[10_030.0, 9_990.0, 10_090.0, 10_010.0, 9_940.0]),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_configurations_hardly_ever_one_is_left_out() {
+    fn equal_configurations_nearly_always_tie() {
         let mut random = SplitMix(5);
         let mut uniform = || (random.next() >> 11) as f64 / (1_u64 << 53) as f64;
         // Twelve uniforms have a variance of 1.
@@ -144,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn exact_metrics_tie_where_they_are_equal() {
+    fn exact_metrics_tie_only_if_equal() {
         assert_eq!(words(&rows("registers", &[8.0, 9.0, 8.0]), "registers"), ["best", "", "tied"]);
         assert_eq!(ranking(&rows("registers", &[]), "registers"), None);
     }
 
     #[test]
-    fn too_few_processes_are_reported_and_no_tie_is_made_up() {
+    fn too_few_processes_give_no_ties() {
         let found = ranking(&[timed(64, &[100.0]), timed(128, &[101.0])], "duration").unwrap();
         assert_eq!(found.ranks, [Rank::Best, Rank::Other]);
         assert!(found.unknown);

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_that_follow_from_others_are_left_out() {
+    fn derived_axes_are_left_out() {
         let rows = vec![at(64, 1, 30.0), at(128, 2, 10.0)];
         let mut zipped = series(rows);
         zipped.dependent_axes = vec!["n".into()];
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_without_any_result_is_left_out_and_so_is_an_axis_that_keeps_one() {
+    fn values_without_results_and_constant_axes_are_left_out() {
         let refused =
             |block| ConfigurationResult { configuration: point(block, 1), ..failed(block) };
         let rows = vec![at(64, 1, 30.0), at(128, 1, 10.0), refused(2048), refused(4096)];

@@ -41,7 +41,7 @@ fn without_options_every_row_is_shown_in_series_order() {
 }
 
 #[test]
-fn a_filter_narrows_what_is_compared_and_says_so() {
+fn a_filter_narrows_the_compared_rows_with_a_remark() {
     let series = saxpy();
     let viewed = filter("block >= 128 && n == 2").apply(&series);
     assert_eq!(keys(&viewed), ["block=128,n=2", "block=256,n=2"]);
@@ -51,7 +51,7 @@ fn a_filter_narrows_what_is_compared_and_says_so() {
 }
 
 #[test]
-fn a_filter_over_an_axis_that_the_series_has_not_hides_nothing() {
+fn a_filter_over_an_unknown_axis_hides_nothing() {
     let series = saxpy();
     let viewed = filter("tile == 8").apply(&series);
     assert_eq!(viewed.shown.len(), 7);
@@ -80,7 +80,7 @@ fn rows_are_sorted_by_metrics_and_axes_with_those_that_have_none_last() {
 }
 
 #[test]
-fn top_takes_the_best_and_says_how_many_there_are() {
+fn top_shows_the_best_rows_and_counts_all() {
     let series = saxpy();
     let viewed = View { top: Some(2), ..View::default() }.apply(&series);
     assert_eq!(keys(&viewed), ["block=128,n=1", "block=256,n=1"]);
@@ -111,7 +111,7 @@ fn each_row_has_the_reference_that_shares_its_other_axes() {
 }
 
 #[test]
-fn a_malformed_reference_has_its_place() {
+fn a_malformed_reference_is_refused_at_its_position() {
     let error = |text: &str| Reference::parse(text).unwrap_err();
     assert_eq!(
         (error("block").message.as_str(), error("block").span),
@@ -122,7 +122,7 @@ fn a_malformed_reference_has_its_place() {
 }
 
 #[test]
-fn names_that_nothing_has_are_refused_with_the_nearest() {
+fn unknown_names_are_refused_with_the_nearest() {
     let series = saxpy();
     let check = |view: View| {
         let misfits = view.misfits(&Catalogue::built_in(), &types(&series));

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn units_have_their_parts_the_largest_first() {
+    fn parts_of_a_unit_are_sorted_by_size() {
         let values = [(UNITS[0].1, 40.0), ("sm__alu.pct", 10.0), ("sm__fma.pct", 40.0)];
         let found = limits(&measured(64, &values), &[section()]);
         assert_eq!(found.len(), 1);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_is_a_unit_and_not_all_of_memory() {
+    fn the_nearest_limit_is_a_unit_not_all_of_memory() {
         let row = measured(64, &[(UNITS[0].1, 40.0), (UNITS[1].1, 90.0), (UNITS[4].1, 88.0)]);
         let found = limits(&row, &[]);
         let (first, second) = nearest(&found).unwrap();

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_a_sum_and_one_that_nobody_looked_at_has_no_volume() {
+    fn links_sum_their_counters_and_unmeasured_links_have_no_volume() {
         let row = measured(
             64,
             &[
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_emulated_driver_tells_instructions_and_sectors() {
+    fn the_emulated_driver_gives_instructions_and_sectors() {
         let found = traffic(&emulated(64, 1 << 20)).unwrap();
         let global = find_link(&found, Node::Global, Node::L1);
         assert!(matches!(global.volume, Some((sectors, Sectors)) if sectors > 0.0), "{global:?}");

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn one_register_less_is_another_block() {
+    fn occupancy_names_the_registers_that_allow_another_block() {
         // 40 registers: 1,280 a warp, 51 warps, 6 blocks of 8; 32 of them make it 8.
         let found = occupancy(&row(40.0, 0.0, [8.0, 32.0, 6.0, 228.0]), Some(&device())).unwrap();
         assert_eq!(found.limiters, ["registers"]);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kilobyte_less_is_another_block() {
+    fn occupancy_names_the_shared_memory_that_allows_another_block() {
         // 228 KiB hold five blocks of 40 KiB with the driver's one, and six of 37.
         let row = row(32.0, 40.0 * 1024.0, [8.0, 32.0, 8.0, 5.0]);
         let found = occupancy(&row, Some(&device())).unwrap();
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_rules_do_not_come_to_the_limits_nothing_is_foretold() {
+    fn limits_that_contradict_the_rules_give_no_prediction() {
         let found = occupancy(&row(40.0, 0.0, [8.0, 32.0, 5.0, 228.0]), Some(&device())).unwrap();
         assert_eq!((found.less.len(), found.theoretical), (0, Some(75.0)));
         let found = occupancy(&row(40.0, 0.0, [8.0, 32.0, 6.0, 228.0]), None).unwrap();

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn without_roofs_or_places_there_is_none() {
+    fn a_roofline_needs_roofs_and_points() {
         assert_eq!(roofline(&[measured(64, &[("roofline_dram_peak", 4e12)])], 0), None);
         assert_eq!(roofline(&[], 0), None);
     }

@@ -72,7 +72,7 @@ mod tests {
     use crate::fixture::measured;
 
     #[test]
-    fn states_are_sorted_and_share_what_was_measured() {
+    fn warp_states_are_sorted_with_their_shares() {
         let of = |name: &str| format!("{}{name}{}", NAME.0, NAME.1);
         let row =
             measured(64, &[(&of("wait"), 1.0), (&of("long_scoreboard"), 3.0), (&of("drain"), 0.0)]);

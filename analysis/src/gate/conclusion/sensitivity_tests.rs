@@ -38,7 +38,7 @@ const MOST: u32 = 112;
 /// What is claimed holds where the noise is known: the slowdown that was named is caught about as
 /// often by processes that are drawn from the noise itself.
 #[test]
-fn what_is_said_to_be_caught_is_caught() {
+fn claimed_slowdowns_are_caught() {
     for noise in [0.4, 0.8, 1.3] {
         let (base, head) = decided(30, noise);
         let head = rejudge(&Catalogue::built_in(), head, &[], &against(base.clone(), true));
@@ -59,7 +59,7 @@ fn what_is_said_to_be_caught_is_caught() {
 }
 
 #[test]
-fn what_a_baseline_promises_is_not_reported_of_a_run_that_scatters_more() {
+fn no_sensitivity_is_claimed_for_a_run_noisier_than_its_baseline() {
     let (base, same) = sides(7, 0.4, &[0.0, 0.0]);
     let mut random = SplitMix(6);
     // Some processes of the second configuration are a third slower.

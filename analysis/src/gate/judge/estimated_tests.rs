@@ -28,7 +28,7 @@ fn absolute(text: &str, durations: &[f64]) -> Judgement {
 }
 
 #[test]
-fn a_limit_on_one_side_of_the_whole_interval_is_decided() {
+fn a_limit_outside_the_interval_decides() {
     let of = |text: &str| absolute(text, &[1000.0]).verdict;
     assert_eq!(of("every duration <= 2 us"), Verdict::Pass);
     assert_eq!(of("every duration <= 499 ns"), Verdict::Fail);
@@ -48,7 +48,7 @@ fn a_limit_on_one_side_of_the_whole_interval_is_decided() {
 }
 
 #[test]
-fn the_best_needs_one_row_within_the_limit_and_every_row_beyond_it() {
+fn best_passes_by_one_row_and_fails_by_all_rows() {
     let of = |durations: &[f64]| absolute("best duration <= 1 us", durations).verdict;
     assert_eq!(of(&[9000.0, 400.0]), Verdict::Pass);
     assert_eq!(of(&[9000.0, 800.0]), Verdict::Inconclusive);
@@ -113,7 +113,7 @@ fn estimates_of_two_models_and_an_estimate_and_a_measurement_are_not_compared() 
 }
 
 #[test]
-fn every_baseline_covers_estimated_durations_with_the_tolerance_of_times() {
+fn the_default_gate_covers_estimated_durations() {
     let mut of = series(vec![estimated(64, N, 1000.0), estimated(128, N, 900.0)]);
     of.columns = ["duration", "throughput", "load_sectors_per_request"].map(String::from).into();
     let gates = default_thresholds(&Catalogue::built_in(), &of, Some(&of)).into_iter();

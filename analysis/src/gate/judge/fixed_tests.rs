@@ -39,7 +39,7 @@ fn judged(text: &str, rows: &[ConfigurationResult], in_rounds: bool) -> Judgemen
 }
 
 #[test]
-fn a_limit_inside_the_noise_is_inconclusive_with_what_would_decide() {
+fn a_limit_within_the_noise_is_inconclusive_and_says_what_would_decide() {
     let text = "every duration <= 100 us";
     let of = |center: f64| judged(text, &timed(&[center; 5], 7), false);
     assert_eq!(of(95_000.0).verdict, Verdict::Pass);
@@ -51,7 +51,7 @@ fn a_limit_inside_the_noise_is_inconclusive_with_what_would_decide() {
 }
 
 #[test]
-fn a_counter_of_one_process_decides_by_its_value_in_rounds_too() {
+fn a_counter_of_one_process_is_judged_by_its_value() {
     let counted = |conflicts: f64| {
         let mut rows = timed(&[100_000.0; 2], 8);
         for row in &mut rows {
@@ -68,7 +68,7 @@ fn a_counter_of_one_process_decides_by_its_value_in_rounds_too() {
 }
 
 #[test]
-fn one_percent_inside_hardly_ever_fails_at_fifty_configurations() {
+fn fifty_configurations_one_percent_below_the_limit_rarely_fail() {
     // The value alone would fail one of 50 in half of the runs.
     let mut failed = 0;
     let all = timed(&[99_000.0; 1000], 7);
@@ -106,7 +106,7 @@ fn rounds_are_decided_by_the_signs_of_their_looks() {
 }
 
 #[test]
-fn the_best_of_rounds_is_chosen_by_the_first_and_judged_by_the_rest() {
+fn best_is_chosen_by_first_rounds_and_judged_by_later_rounds() {
     let text = "best duration <= 100 us";
     let of = |centers: &[f64], rounds| judged(text, &timed(centers, rounds), true).verdict;
     let fast = [95_000.0, 105_000.0, 106_000.0, 107_000.0, 108_000.0];
@@ -126,7 +126,7 @@ fn the_best_of_rounds_is_chosen_by_the_first_and_judged_by_the_rest() {
 }
 
 #[test]
-fn with_fewer_than_three_processes_the_value_decides() {
+fn fewer_than_three_processes_are_judged_by_the_value() {
     let of = |center: f64| judged("every duration <= 100 us", &timed(&[center], 2), false).verdict;
     assert_eq!((of(95_000.0), of(105_000.0)), (Verdict::Pass, Verdict::Fail));
 }
@@ -144,7 +144,7 @@ fn looked(text: &str, rows: &[ConfigurationResult]) -> (Judgement, Vec<(String, 
 }
 
 #[test]
-fn what_the_first_processes_leave_open_is_measured_further_and_nothing_else() {
+fn only_undecided_configurations_get_more_processes() {
     let text = "every duration <= 100 us";
     let rows = timed(&[95_000.0, 99_900.0, 98_000.0], 7);
     let (judgement, more) = looked(text, &rows);
@@ -167,7 +167,7 @@ fn what_the_first_processes_leave_open_is_measured_further_and_nothing_else() {
 }
 
 #[test]
-fn the_best_of_many_in_doubt_is_chosen_by_the_first_processes_and_measured_further() {
+fn undecided_candidates_for_best_get_more_processes() {
     let text = "best duration <= 100 us";
     let centers = [99_700.0, 99_800.0, 99_900.0, 101_500.0, 101_600.0, 110_000.0];
     let (judgement, more) = looked(text, &timed(&centers, 7));

@@ -66,7 +66,7 @@ fn moved(value: f64) -> Vec<ConfigurationResult> {
 }
 
 #[test]
-fn a_counter_that_patching_may_have_moved_is_judged_by_its_value_with_the_reason() {
+fn a_counter_moved_by_patching_is_judged_by_its_value_with_a_reason() {
     let reason = |judgement: &Judgement| {
         let cases = judgement.violations.iter().chain(&judgement.undecided);
         let reasons = cases.filter_map(|case| case.reason.as_deref());
@@ -112,7 +112,7 @@ fn time_needs_significance_and_magnitude() {
 }
 
 #[test]
-fn noise_is_inconclusive_and_never_a_failure_nor_a_silent_pass() {
+fn a_difference_within_the_noise_is_inconclusive() {
     let noisy = [66_000.0, 84_000.0, 71_000.0, 78_000.0];
     let before = [timed(64, &noisy)];
     let beyond =
@@ -142,7 +142,7 @@ fn noise_is_inconclusive_and_never_a_failure_nor_a_silent_pass() {
 }
 
 #[test]
-fn doubt_names_the_repeat_that_would_end_it() {
+fn an_inconclusive_verdict_names_the_repeat_that_would_decide() {
     // A standard deviation of 1.5 %, three processes a side. Inside the limit of 2 % with 95 %
     // takes t(0.95) 1.5 % √(2/n) < 2 %: five; a difference of 3 % at 1 % takes t(0.99) 1.5 % √(2/n)
     // < 3 %: five as well.
@@ -169,7 +169,7 @@ fn doubt_names_the_repeat_that_would_end_it() {
 }
 
 #[test]
-fn rates_fail_downwards() {
+fn a_lower_rate_fails_and_a_higher_one_improves() {
     let before = [timed(64, &around(100_000.0))];
     let text = "best throughput >= baseline - 2%";
     assert_eq!(verdict(text, &before, &[timed(64, &around(104_000.0))]), Verdict::Fail);
@@ -178,7 +178,7 @@ fn rates_fail_downwards() {
 }
 
 #[test]
-fn an_improvement_that_is_demanded_and_does_not_come_fails() {
+fn a_missing_required_improvement_fails() {
     let before = [timed(64, &around(100_000.0))];
     let (text, at) = ("duration <= baseline - 5%", |t: f64| [timed(64, &around(t))]);
     for (after, expected) in [
@@ -208,7 +208,7 @@ fn an_improvement_that_is_demanded_and_does_not_come_fails() {
 }
 
 #[test]
-fn a_limit_on_the_better_side_fails_as_surely() {
+fn a_limit_on_the_better_side_is_enforced() {
     let before = [timed(64, &around(100_000.0))];
     // A kernel that suddenly takes half the time has lost half its work.
     let text = "duration >= baseline - 20%";
@@ -217,7 +217,7 @@ fn a_limit_on_the_better_side_fails_as_surely() {
 }
 
 #[test]
-fn steps_of_the_clock_are_no_difference_of_a_rate_either() {
+fn a_clock_step_is_as_insignificant_for_a_rate_as_for_a_time() {
     let (before, after) = ([timed(64, &[5024.0; 3])], [timed(64, &[5056.0; 3])]);
     let p = |text: &str| judged(text, &before, &after).confidence.unwrap().p_value;
     let (time, rate) = (p("duration <= baseline"), p("throughput >= baseline"));
@@ -225,7 +225,7 @@ fn steps_of_the_clock_are_no_difference_of_a_rate_either() {
 }
 
 #[test]
-fn best_compares_the_best_of_either_side() {
+fn best_compares_the_best_configurations_of_both_sides() {
     let before = rows("global_sectors", &[100.0, 90.0]);
     let after = rows("global_sectors", &[90.0, 120.0]);
     assert_eq!(verdict("best global_sectors <= baseline", &before, &after), Verdict::Pass);
@@ -233,7 +233,7 @@ fn best_compares_the_best_of_either_side() {
 }
 
 #[test]
-fn what_is_not_there_is_missing_and_what_is_new_is_left_out() {
+fn vanished_configurations_are_missing_and_new_ones_ignored() {
     let text = "global_sectors <= baseline";
     let two = rows("global_sectors", &[1.0, 1.0]);
     let one = rows("global_sectors", &[1.0]);
@@ -266,7 +266,7 @@ fn what_is_not_there_is_missing_and_what_is_new_is_left_out() {
 }
 
 #[test]
-fn a_part_of_a_series_misses_nothing_of_the_rest() {
+fn a_filtered_series_has_no_missing_configurations() {
     let two = rows("global_sectors", &[1.0, 1.0]);
     let baseline = Baseline::Held { configurations: &two, whole: false, in_rounds: false };
     let threshold = Threshold::parse("global_sectors <= baseline").unwrap();
@@ -317,7 +317,7 @@ proptest! {
     }
 
     #[test]
-    fn a_wider_tolerance_never_fails_what_a_narrower_one_lets_pass(
+    fn widening_a_tolerance_never_turns_a_pass_into_a_failure(
         before in 1.0..1e6_f64, after in 1.0..1e6_f64, narrow in 0.0..50.0_f64, more in 0.0..50.0_f64,
     ) {
         let judge = |percent: f64| verdict(

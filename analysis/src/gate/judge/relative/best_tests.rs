@@ -73,7 +73,7 @@ fn unchanged_configurations_pass_and_slower_ones_fail() {
 /// The base has one best configuration, and the head ten that are exactly at its limit. The best of
 /// ten looks better than it is, which an uncorrected comparison takes for a pass.
 #[test]
-fn the_level_holds_though_the_best_was_chosen() {
+fn choosing_the_best_keeps_the_significance_level() {
     let mut base = [115_000.0; 10];
     base[3] = 100_000.0;
     let head = [102_000.0; 10];
@@ -107,7 +107,7 @@ fn requested_rounds(head: &[f64], rounds: usize) -> Vec<(u64, u32)> {
 }
 
 #[test]
-fn those_chosen_and_the_base_best_get_more_rounds() {
+fn candidates_and_the_best_of_the_base_get_more_rounds() {
     let mut head = [120_000.0; 8];
     (head[0], head[5], head[6]) = (101_000.0, 101_500.0, 102_000.0);
     assert_eq!(requested_rounds(&head, 6), [(0, 22), (3, 22), (5, 22), (6, 22)]);
@@ -123,7 +123,7 @@ fn those_chosen_and_the_base_best_get_more_rounds() {
 }
 
 #[test]
-fn what_is_open_says_how_many_rounds_it_needs() {
+fn undecided_thresholds_say_how_many_rounds_would_decide() {
     let mut random = SplitMix(6);
     let equal = [100_000.0; 4];
     let (budget, catalogue) = (Budget::up_to(80, 4, 0), Catalogue::built_in());
