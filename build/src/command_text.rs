@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_can_be_pasted_into_a_shell() {
+    fn a_printed_command_is_quoted_for_the_shell() {
         let mut command = Command::new("cargo");
         command.args(["rustc", "--config", "a=\"it's\""]).env("A", "x y").env_remove("B");
         command.env("C", "1\u{1f}2");

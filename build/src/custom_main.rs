@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_harness_false_of_the_same_target_counts() {
+    fn own_main_is_detected_by_harness_false_of_the_same_target() {
         let manifest = "[[bench]]\nname = \"a\"\nharness = false\n[[bench]]\nname = \"b\"\n\
                         [[bench]]\nname = \"c\"\nharness = true\n";
         let own = ["a", "b", "c", "d"].map(|bench| has_own_main(manifest, bench));

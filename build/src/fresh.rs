@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_source_a_missing_one_and_another_command_are_not_fresh() {
+    fn newer_or_missing_sources_and_changed_commands_need_a_build() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let write = |name: &str, text: &str| fs::write(at(name), text).unwrap();

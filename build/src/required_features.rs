@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn default_features_and_those_that_others_activate_count() {
+    fn default_and_implied_features_count_as_enabled() {
         assert_eq!(missing_with(&options(&[])), ["gpu", "fast"]);
         assert_eq!(missing_with(&options(&["slow,gpu"])), [""; 0]);
         assert_eq!(missing_with(&options(&["shop/fast other/gpu"])), ["gpu"]);

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_paths_of_files_are_replaced_and_the_rest_stays() {
+    fn only_paths_of_file_directives_are_replaced() {
         let ptx = "\tret;\n\t.file\t1 \"/home/me/crate/kernels/a.cu\"\n\
                    \t.file\t2 \"/other/x.h\", 5, 6\n// \"/home/me/crate/\"";
         let named = with_files(ptx, |path| path.replace("/home/me/crate/", ""));

@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_without_library_source_gets_the_commands() {
+    fn a_missing_library_source_is_reported_with_the_commands() {
         let nowhere = Candidates {
             active: "/nonexistent/rustc".into(),
             rustup: "/nonexistent/rustup".into(),

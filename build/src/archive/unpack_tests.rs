@@ -129,7 +129,7 @@ fn too_many_files_are_refused_by_their_number() {
 }
 
 #[test]
-fn a_file_that_comes_twice_is_refused() {
+fn a_duplicate_file_is_refused() {
     let (message, _) = refused(&archive(&[("a", b"1")], |builder| {
         file(builder, "a", b"1");
         file(builder, "a", b"1");
@@ -138,7 +138,7 @@ fn a_file_that_comes_twice_is_refused() {
 }
 
 #[test]
-fn a_manifest_is_not_read_at_any_length() {
+fn an_oversized_manifest_is_refused() {
     let mut builder = tar::Builder::new(zstd::Encoder::new(Vec::new(), 3).unwrap());
     file(&mut builder, MANIFEST, &[b' '; 5000]);
     let (message, _) = refused(&builder.into_inner().unwrap().finish().unwrap());
@@ -147,7 +147,7 @@ fn a_manifest_is_not_read_at_any_length() {
 }
 
 #[test]
-fn a_name_of_any_length_is_not_read() {
+fn an_oversized_file_name_is_refused() {
     let size = 6 << 20;
     let (message, _) = refused(&archive(&[("a", b"1")], |builder| {
         let zeros = repeat(b'n').take(size);

@@ -36,7 +36,7 @@ impl FilePosition {
 }
 
 #[test]
-fn a_result_is_found_while_every_file_is_as_it_was() {
+fn a_cached_result_is_reused_while_all_files_are_unchanged() {
     let place = FilePosition::new();
     let (cache, roots) = (place.cache(), place.roots());
     place.write("second/a.h", "one");
@@ -80,7 +80,7 @@ fn unused_cache_contents_are_dropped() {
 }
 
 #[test]
-fn a_file_of_the_cache_that_is_broken_is_compiled_again() {
+fn a_corrupt_cache_file_is_recompiled() {
     let place = FilePosition::new();
     let (cache, roots) = (place.cache(), place.roots());
     place.write("second/a.h", "one");
@@ -95,7 +95,7 @@ fn a_file_of_the_cache_that_is_broken_is_compiled_again() {
 }
 
 #[test]
-fn who_wants_the_same_program_waits_for_the_lock() {
+fn a_second_compile_of_a_program_waits_for_the_lock() {
     let place = FilePosition::new();
     let cache = place.cache();
     let held = FilePosition::held(&cache);

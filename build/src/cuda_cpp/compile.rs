@@ -598,7 +598,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn user_files_named_like_cuda_headers_have_no_package() {
+    fn user_headers_named_like_cudas_suggest_no_package() {
         let own = ["cuda_utils.cuh", "cuda_helpers.h", "cub_utils.cuh", "mma_tiles.h", "x/cuda.h"];
         assert_eq!(own.map(package_of), [None; 5]);
         let core = ["cuda_fp16.h", "cub/cub.cuh", "cuda/std/cmath", "mma.h"].map(package_of);

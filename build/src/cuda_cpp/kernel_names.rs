@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_name_follows_bounds_and_types() {
+    fn kernel_names_are_found_after_bounds_and_types() {
         let source = "template <int N> __global__ void __launch_bounds__(256, (2)) first(int *x);\n\
                       namespace ns { extern \"C\" __global__\nvoid second (float *y) {} }\n\
                       void __global__ third() { x[1](2); }\n\
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_are_reported_and_text_is_no_code() {
+    fn kernel_names_have_namespaces_and_ignore_comments_and_strings() {
         let source = "namespace a { namespace b::c { // } __global__ void no(){}\n\
                       struct S { int x; };\n__global__ void one() { if (1) { '}'; } }\n}\n\
                       const char *s = \"} __global__ void no()\"; /* { */\n\
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_do_not_fit_a_template_are_reported() {
+    fn mismatched_template_arguments_are_reported() {
         let source = "template <typename T, int ITEMS> __global__ void axpy(T *x) {}\n\
                       template <class T, bool UP = (1 > 0)> __global__ void sort(T *x) {}\n\
                       template <class... Ts> __global__ void pack(Ts... ts) {}\n\

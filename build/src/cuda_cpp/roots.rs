@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn cudas_headers_are_not_the_packages_where_the_cache_lies_in_it() {
+    fn cuda_headers_cached_inside_a_package_are_not_its_files() {
         let headers = "/home/me/crate/target/gpuprof/headers";
         let roots = Roots { cuda: vec![headers.into()], ..roots() };
         let shown = |path: &str| roots.display_path(Path::new(path));

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_header_has_a_text_and_no_header_has_two() {
+    fn every_stand_in_header_exists_once_with_a_text() {
         let mut headers = Shims::Host.headers();
         assert!(headers.iter().all(|(name, text)| !text.is_empty() && !name.is_empty()));
         let all = headers.len();

@@ -14,7 +14,7 @@ fn instance(expression: &str, types: &[&str]) -> Instance {
 }
 
 #[test]
-fn every_instance_keeps_its_line_and_a_column_finds_its_parameter() {
+fn instances_keep_their_lines_and_columns_map_to_parameters() {
     let all =
         [instance("k<1>", &["float*", "int"]), instance("&coef", &[]), instance("k<2>", &["int"])];
     let text = checks(&all, &[0, 1, 2]);
@@ -30,7 +30,7 @@ fn every_instance_keeps_its_line_and_a_column_finds_its_parameter() {
 }
 
 #[test]
-fn a_number_and_a_pointer_to_one_are_known_in_rust() {
+fn cpp_numbers_and_pointers_map_to_rust_types() {
     for (cpp, expected) in [
         ("unsigned int", Some("u32")),
         ("const float *", Some("*const f32")),

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_is_called_as_its_declaration_calls_it_also_where_another_begins_like_it() {
+    fn mangled_names_are_replaced_by_declared_names() {
         let entry = |symbol: &str, shown: &str| {
             let entry = serde_json::json!({ "module": "m", "symbol": symbol, "shown": shown });
             serde_json::json!({ "ready": entry })

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_is_a_word_of_its_own() {
+    fn type_names_are_replaced_as_whole_words() {
         let ty = |rust: &str, cpp: &str| DeclaredType {
             axis: "T".into(),
             rust: rust.into(),

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn templates_are_found_by_what_cpp_calls_them() {
+    fn mangled_template_instances_are_found_by_cpp_names() {
         let symbols = [
             "_Z4gemmILi64E6__halfEvjPKT0_S2_Pf",
             "_Z4gemmILi128E6__halfEvjPKT0_S2_Pf",

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_a_module_is_reported_from_others_and_ends_as_it_did() {
+    fn module_files_have_unique_names_and_keep_their_extension() {
         assert_eq!(file_name("saxpy", "/x/saxpy.ptx".into()), "saxpy.ptx");
         assert_eq!(file_name("p", "/x/no-ending".into()), "p.ptx");
         let cubin = file_name("p/kernels/a b.cubin", "/p/kernels/a b.cubin".into());

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn machine_code_has_its_text_its_counts_and_its_lines_of_the_ptx() {
+    fn machine_code_has_text_counts_and_ptx_lines() {
         let text = [(0, "LDC R1, c[0x0][0x28]"), (624, "LDG.E.CONSTANT R12, [R2]"), (640, "NOP")];
         let instruction =
             |(offset, text): (u64, &str)| Instruction { offset, live: 7, text: text.to_owned() };
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn fp64_operations_are_those_of_the_threads_whose_guard_is_true() {
+    fn fp64_operations_count_threads_with_a_true_guard() {
         let text =
             [(0, "DMUL R2, R2, R4"), (624, "@P0 DFMA R2, R2, R4, R6"), (640, "FMUL R1, R2, R3")];
         let instruction =
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instruction_counts_for_its_line_of_the_ptx() {
+    fn counts_of_an_instruction_belong_to_its_ptx_line() {
         // An H200's: the beginning, the store of `tile` and an atomic.
         let counts = [
             (0, Counter::Instructions, 2048),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_without_known_lines_is_one_line_and_loses_no_count() {
+    fn a_function_without_lines_keeps_all_counts_in_one_line() {
         let counts = [(0, Counter::Instructions, 3), (16, Counter::Instructions, 4)];
         let functions = [function("foreign", &counts), function("idle", &[])];
         // The PTX of one is known, but not the lines of its instructions.

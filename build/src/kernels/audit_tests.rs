@@ -29,7 +29,7 @@ const BARRIER: &str =
     "  tail call void asm sideeffect \"bar.sync 0;\", \"~{memory}\"() #6, !dbg !3, !srcloc !9";
 
 #[test]
-fn a_barrier_in_assembly_is_refused_where_there_are_branches() {
+fn a_barrier_in_assembly_after_a_branch_is_refused() {
     let (kinds, text) = found(&module(&format!("{BRANCH}\n{BARRIER}\n{BARRIER}")), Some(""));
     assert_eq!(kinds, [Kind::BarrierInAssembly], "each place once");
     assert!(text.starts_with("src/lib.rs:12:9: `bar.sync` in inline assembly"), "{text}");
@@ -39,7 +39,7 @@ fn a_barrier_in_assembly_is_refused_where_there_are_branches() {
 }
 
 #[test]
-fn a_warp_wide_instruction_in_assembly_is_warned_of() {
+fn a_warp_wide_instruction_in_assembly_is_a_warning() {
     let vote = BARRIER.replace("bar.sync 0;", "match.any.sync.b32 $0, $1, $2;");
     let found = findings(&module(&format!("{BRANCH}\n{vote}")), Some(""));
     let kinds: Vec<(Kind, bool)> = found.iter().map(|f| (f.kind, f.refuses())).collect();

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_of_constants_are_moved_and_others_stay() {
+    fn only_constant_variables_move_to_constant_memory() {
         let ptx = ".visible .global .align 4 .b8 gpuprof_constant_a_0[8] = {0, 0, 128, 63};\n\
                    .visible .global .align 8 .u64 gpuprof_constant_a_1 = 5;\n\
                    .global .align 1 .b8 anon_0[3] = {97};\n\
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_module_has_is_refused_with_its_size() {
+    fn constants_above_64_kib_are_refused_with_their_size() {
         let of = |size: u32| {
             placed(&format!(
                 ".visible .global .align 1 .b8 gpuprof_constant_a_0[3];\n\

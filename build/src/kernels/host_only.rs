@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_function_that_verify_names_is_reported_from_others() {
+    fn the_verify_function_gets_its_own_advice() {
         let folder = tempfile::tempdir().unwrap();
         let root = Utf8Path::from_path(folder.path()).unwrap();
         let text = "use std::collections::HashMap;\n\
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_crate_without_no_std_is_told_to_have_it() {
+    fn a_helper_crate_without_no_std_is_advised_to_add_it() {
         let folder = tempfile::tempdir().unwrap();
         let root = Utf8Path::from_path(folder.path()).unwrap();
         let write = |file: &str, text: &str| {

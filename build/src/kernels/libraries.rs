@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_with_functions_of_the_device_half_are_in_the_folder_of_libraries() {
+    fn device_half_files_are_shown_as_library_files() {
         let ir = r#"
 !1 = !DIFile(filename: "src/device/shared.rs", directory: "gpuprof-0.1.0")
 !2 = !DIFile(filename: "runtime/src/device/warp.rs", directory: ".")

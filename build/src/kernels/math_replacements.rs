@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_is_known_by_the_names_of_both_languages() {
+    fn replacements_are_found_by_rust_and_c_names() {
         let exp = "call the method `exp` of gpuprof::FloatMath (use gpuprof::prelude::*), or \
                    `fast_exp`, which is approximate";
         assert_eq!(of_std("exp").as_deref(), Some(exp));

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_only_one_of_a_name_has_it_and_others_keep_their_places() {
+    fn only_unique_entry_names_lose_their_suffix() {
         let ptx = "\t// .globl scale$0a$1$1$\n.visible .entry scale$0a$1$1$(\n)\n\
                    .visible .entry scale$0b$1$1$(\n)\n.visible .entry rescale$0c$2$1$(\n)\n\
                    .visible .entry plain(\n)\n";

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_update_without_a_scope_gets_that_of_the_system() {
+    fn an_atomic_without_a_scope_gets_system_scope() {
         let ptx = "\tatom.global.add.u32 \t%r4, [%rd1], 2;\n\
                    \tatom.acq_rel.sys.global.cas.b32 %r1, [%rd1], 1, 2;\n\
                    // begin inline asm\n\tatom.global.add.u32 %r1, [%rd1], 2;\n// end inline asm\n\

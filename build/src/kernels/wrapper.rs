@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_of_the_file_are_not_given_again() {
+    fn attributes_of_the_file_are_recognised_and_not_repeated() {
         let text = "#!/usr/bin/env x\n// no\n/* feature(no) */\n#![no_std]\n\
                     #![cfg_attr(target_arch = \"nvptx64\", feature(abi_ptx))]\n\n//! Docs.\n\
                     use core::fmt;\n#![feature(late)]\n";
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_crate_is_one_that_depends_on_gpuprof_for_the_device() {
+    fn kernel_crates_are_recognised_by_their_dependency_on_gpuprof() {
         let arguments = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
         let device = "rustc --crate-name a src/lib.rs --target nvptx64-nvidia-cuda --extern";
         assert!(is_kernel_crate(&arguments(&format!("{device} gp=/t/libgpuprof-0a.rmeta"))));

@@ -42,7 +42,7 @@ fn parameters_and_launch_limits_are_read_from_the_notes() {
 }
 
 #[test]
-fn notes_that_are_not_understood_are_refused_and_not_guessed() {
+fn unknown_notes_are_refused() {
     let whole = bytes(OLD);
     for length in [1, 3, 6, 30] {
         assert!(notes::read(&whole[..length]).is_err(), "{length}");

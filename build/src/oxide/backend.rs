@@ -123,7 +123,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn places_are_searched_in_order_and_a_named_one_is_the_only_one() {
+    fn backends_are_searched_in_order_unless_one_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let root = Utf8Path::from_path(folder.path()).unwrap();
         let write = |path: &str| {

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_no_bundle_are_refused() {
+    fn files_without_a_bundle_are_refused() {
         let told = |whole: &[u8]| bundle(whole).unwrap_err();
         assert!(told(&laid_out(3, 0, 0x100, b"x")).contains("version 3 of the format"));
         assert!(told(&laid_out(1, 0, 0x100, b"\xff")).contains("text that is none"));

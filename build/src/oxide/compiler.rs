@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn cargo_builds_again_where_backend_or_variables_changed_and_only_there() {
+    fn only_a_changed_backend_or_variable_causes_a_rebuild() {
         let compiler = compiler();
         let identity = |compiler: &Compiler, inherited: &[(&str, &str)]| {
             let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backend_is_read_once_and_again_when_it_has_changed() {
+    fn a_backend_is_read_again_only_if_changed() {
         let folder = tempfile::tempdir().unwrap();
         let folder = Utf8Path::from_path(folder.path()).unwrap();
         let path = folder.join("b.so");

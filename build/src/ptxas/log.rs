@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_entry_point_has_its_own_and_functions_are_added_up() {
+    fn each_entry_point_has_resources_including_called_functions() {
         let log = "\
 ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'k' for 'sm_90'

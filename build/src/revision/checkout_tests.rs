@@ -67,7 +67,7 @@ fn text(checkout: &Checkout, file: &str) -> String {
 }
 
 #[test]
-fn another_commit_is_checked_out_and_the_users_tree_stays_as_it_is() {
+fn checking_out_a_revision_leaves_the_users_tree_unchanged() {
     let user = User::new();
     user.write("kernel.rs", "unfinished");
     user.git(&["add", "kernel.rs"]);
@@ -101,7 +101,7 @@ fn a_checkout_is_kept_and_restored_for_the_next_run() {
 }
 
 #[test]
-fn runs_at_the_same_time_have_a_checkout_each_and_few_are_kept() {
+fn concurrent_runs_have_separate_checkouts_and_few_are_kept() {
     let user = User::new();
     let all: Vec<Checkout> = (0..4).map(|_| user.take("HEAD~1")).collect();
     let places: std::collections::BTreeSet<_> = all.iter().map(|c| c.toplevel.clone()).collect();
@@ -114,7 +114,7 @@ fn runs_at_the_same_time_have_a_checkout_each_and_few_are_kept() {
 }
 
 #[test]
-fn worktrees_removed_by_cargo_clean_are_forgotten_and_others_are_not() {
+fn only_worktrees_removed_by_cargo_clean_are_pruned() {
     let user = User::new();
     let elsewhere = user.repository.toplevel.join("../elsewhere");
     user.git(&["worktree", "add", "--quiet", "--detach", elsewhere.as_str()]);
@@ -130,7 +130,7 @@ fn worktrees_removed_by_cargo_clean_are_forgotten_and_others_are_not() {
 }
 
 #[test]
-fn submodules_come_from_the_users_clones() {
+fn submodules_are_cloned_from_the_users_clones() {
     let user = User::new();
     let library = User::new();
     let first = library.git(&["rev-parse", "HEAD~1"]);
@@ -153,7 +153,7 @@ fn submodules_come_from_the_users_clones() {
 }
 
 #[test]
-fn paths_outside_the_repository_are_found_from_the_checkout() {
+fn relative_paths_outside_the_repository_work_in_a_checkout() {
     let user = User::new();
     let outside = user.repository.toplevel.parent().unwrap();
     let write = |path: &str, text: &str| {
@@ -181,7 +181,7 @@ fn paths_outside_the_repository_are_found_from_the_checkout() {
 }
 
 #[test]
-fn a_name_that_means_nothing_comes_with_those_that_are_near() {
+fn an_unknown_revision_is_refused_with_the_nearest_names() {
     let user = User::new();
     let unknown = commit(&user.repository, "mian").unwrap_err();
     assert_eq!(
@@ -198,7 +198,7 @@ fn a_name_that_means_nothing_comes_with_those_that_are_near() {
 }
 
 #[test]
-fn the_merge_base_is_of_the_default_branch_and_names_it() {
+fn the_merge_base_is_with_the_default_branch_and_names_it() {
     let user = User::new();
     let fork = user.git(&["rev-parse", "HEAD"]);
     user.git(&["switch", "--quiet", "--create", "feature"]);

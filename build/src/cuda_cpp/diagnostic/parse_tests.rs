@@ -85,7 +85,7 @@ fn a_message_of_nvrtc_12_0_has_a_line_and_no_column() {
 }
 
 #[test]
-fn the_hosts_compiler_is_understood_too() {
+fn messages_of_the_host_compiler_are_parsed() {
     // As g++ 12.2 wrote it for nvcc.
     let read = log("In file included from s/gpuprof-sources.cu:1:\n\
         kernels/broken.cu:1:2: error: #error \"no such: thing\"\n    \

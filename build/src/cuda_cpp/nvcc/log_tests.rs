@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_source_line_is_shown_as_it_was_written_and_the_caret_stays_below_its_word() {
+fn a_source_line_is_shown_verbatim_with_an_aligned_caret() {
     // As nvcc 13.0.88 wrote it.
     let log = "kernels/broken.cu(1): error: identifier \"undefined_name\" is undefined
   __attribute__((global)) void k(int *y) { y[threadIdx.x] = undefined_name; }
@@ -21,7 +21,7 @@ fn a_source_line_is_shown_as_it_was_written_and_the_caret_stays_below_its_word()
 }
 
 #[test]
-fn a_missing_compiler_of_the_host_is_reported_from_a_missing_header() {
+fn a_missing_host_compiler_is_distinguished_from_a_missing_header() {
     // As nvcc 13.0.88 wrote it.
     let log = "gcc: No such file or directory\n\
                nvcc fatal   : Failed to preprocess host compiler properties.\n";
@@ -41,7 +41,7 @@ fn names_are_the_values_of_the_variables() {
 }
 
 #[test]
-fn a_rule_for_make_lists_files_with_spaces_too() {
+fn dependency_files_with_spaces_are_parsed() {
     let rule = "s/out.ptx : s/gpuprof-sources.cu \\\n    /usr/include/stdc-predef.h \\\n    \
                 /home/me/my\\ crate/a$$b.cuh \\\n    gpuprof-names\n";
     assert_eq!(

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_that_choose_architectures_are_left_out() {
+    fn architecture_options_are_dropped() {
         let flags = "-cudart=shared -gencode arch=compute_90,code=sm_90 -arch=sm_80 -lineinfo \
                      --generate-code=arch=compute_80,code=compute_80 --gpu-code sm_80 -DN=1";
         assert_eq!(without_architectures(flags), "-cudart=shared -lineinfo -DN=1");

@@ -13,7 +13,7 @@ fn tree(files: &[&str]) -> tempfile::TempDir {
 }
 
 #[test]
-fn the_search_goes_from_the_toolkit_to_the_wheels() {
+fn toolkits_are_searched_before_wheels() {
     let root = tree(&["cuda-12.9/x", "cuda-13.0/x", "cuda/x"]);
     let search = Search {
         toolkits: vec!["/home".into()],
@@ -41,7 +41,7 @@ fn the_search_goes_from_the_toolkit_to_the_wheels() {
 }
 
 #[test]
-fn a_named_path_is_the_only_place_and_a_setting_comes_before_the_variable() {
+fn an_explicit_path_stops_the_search_and_settings_precede_variables() {
     let mut search = Search {
         explicit: Some("/a".into()),
         variable: Some("/b".into()),
@@ -54,7 +54,7 @@ fn a_named_path_is_the_only_place_and_a_setting_comes_before_the_variable() {
 }
 
 #[test]
-fn a_folder_gives_its_newest_library_and_neither_builtins_nor_the_second_build() {
+fn a_folder_gives_its_newest_nvrtc_and_no_variant_builds() {
     let root = tree(&[
         "libnvrtc.so.12",
         "libnvrtc.so.13",
@@ -70,7 +70,7 @@ fn a_folder_gives_its_newest_library_and_neither_builtins_nor_the_second_build()
 }
 
 #[test]
-fn the_loaders_list_gives_files_with_the_newest_first() {
+fn libraries_of_the_loader_cache_are_sorted_newest_first() {
     let list = "2 libs found in cache `/etc/ld.so.cache'\n\
                 \tlibnvrtc.so.12 (libc6,x86-64) => /nowhere/libnvrtc.so.12\n\
                 \tlibnvrtc.so.13 (libc6,x86-64) => /nowhere/libnvrtc.so.13\n\

@@ -77,7 +77,7 @@ fn a_module_is_cut_to_what_an_entry_references() {
 }
 
 #[test]
-fn comments_and_names_of_files_may_contain_anything() {
+fn comments_and_file_names_are_not_parsed_as_code() {
     let kept = ".visible .entry first() { /* } ; \" // */ ret; }";
     let head = "/* ü { */\n.version 9.3\n.file 1 \"/home/jürgen/a.cu\"\n";
     let ptx = format!(
@@ -91,7 +91,7 @@ fn comments_and_names_of_files_may_contain_anything() {
 }
 
 #[test]
-fn an_entry_tells_its_parameters_its_bounds_and_its_shared_memory() {
+fn an_entry_has_its_parameters_bounds_and_shared_memory() {
     let first = entry(MODULE, "first").unwrap();
     let layout = |size, align| Layout { size, align };
     assert_eq!(first.parameters, [layout(8, 8), layout(24, 8), layout(1, 1)]);
@@ -106,7 +106,7 @@ fn an_entry_tells_its_parameters_its_bounds_and_its_shared_memory() {
 }
 
 #[test]
-fn variables_tell_their_size_their_space_and_whether_they_have_a_value() {
+fn variables_have_their_size_space_and_initial_value() {
     let of = |name: &str| variables(MODULE).into_iter().find(|it| it.name == name).unwrap();
     let told = |it: Variable| (it.bytes, it.constant, it.has_value);
     assert_eq!(told(of("coef")), (64, true, false));
@@ -117,7 +117,7 @@ fn variables_tell_their_size_their_space_and_whether_they_have_a_value() {
 }
 
 #[test]
-fn constants_that_an_entry_reads_through_a_function_are_known_as_without_a_value() {
+fn uninitialised_constants_are_found_through_called_functions() {
     let module = "
 .const .align 4 .b8 read[8];
 .const .align 4 .b8 given[8] = {1};
@@ -131,7 +131,7 @@ fn constants_that_an_entry_reads_through_a_function_are_known_as_without_a_value
 }
 
 #[test]
-fn every_entry_tells_its_sizes_and_blocks() {
+fn every_entry_has_its_sizes_and_blocks() {
     let text = "
 .version 8.0
 .target sm_80
