@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_dearest_metric_is_the_one_without_which_most_is_saved() {
+    fn the_most_expensive_metric_saves_most_passes_when_removed() {
         let metric = |name: &str, alone, without| MetricCost { name: name.into(), alone, without };
         let cost = Cost {
             refused: Vec::new(),

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cupti_that_does_not_answer_comes_with_check_and_remedy() {
+    fn an_unresponsive_cupti_is_reported_with_check_and_remedy() {
         let silent = silent(60);
         assert!(silent.starts_with("CUPTI did not answer within 60 s\n  cause: "), "{silent}");
         assert!(silent.contains("\n  check: nvidia-smi"), "{silent}");

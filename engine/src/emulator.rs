@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn links_in_the_place_of_the_library_are_replaced() {
+    fn links_instead_of_the_library_are_replaced() {
         let (_keep, target, user) = target();
         let folder = unpacked(&target, user).unwrap();
         let other = target.join("other.so");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_write_is_refused() {
+    fn a_folder_writable_by_others_is_refused() {
         let (_keep, target, user) = target();
         let folder = unpacked(&target, user).unwrap();
         mode(&folder, 0o770);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_where_everybody_writes_is_refused_unless_what_lies_there_is_ones_own() {
+    fn a_world_writable_folder_is_refused_unless_its_files_are_the_users() {
         let (_keep, target, user) = target();
         unpacked(&target, user).unwrap();
         mode(&target, 0o777);

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_owner_who_is_leaving_is_no_news() {
+    fn a_released_lock_is_not_announced_again() {
         let owner = |pid| Owner { pid, ..Owner::this_process() };
         let mut waiting = Waiting::new("GPU-1", "measures on it");
         waiting.began -= Duration::from_secs(2);

@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_it_is_reported_and_nobody_once_it_is_free() {
+    fn a_held_lock_names_its_owner_and_a_free_one_is_empty() {
         let folder = tempfile::tempdir().unwrap();
         let path = path(folder.path(), "GPU-1");
         let Try::Held(first) = try_lock(&path, &owner("first")).unwrap() else {
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_says_without_a_lock_means_nothing() {
+    fn the_owner_in_an_unlocked_file_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let path = path(folder.path(), "GPU-1");
         fs::write(&path, serde_json::to_vec(&owner("long dead")).unwrap()).unwrap();
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_that_cannot_be_read_is_nobody_in_particular() {
+    fn an_unreadable_owner_is_unknown() {
         let folder = tempfile::tempdir().unwrap();
         let path = path(folder.path(), "GPU-1");
         let held = try_lock(&path, &owner("first")).unwrap();
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn another_users_file_steers_no_terminal() {
+    fn control_characters_of_an_owner_are_removed() {
         let mut hostile = owner("\u{1b}[2J\nrm -rf");
         hostile.user = "\u{1b}]0;title\u{7}eve".into();
         let shown = hostile.to_string();
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_pipes_are_refused_with_the_way_out() {
+    fn links_and_pipes_as_lock_files_are_refused_with_the_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let link = path(folder.path(), "GPU-1");
         std::os::unix::fs::symlink("/dev/null", &link).unwrap();
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn every_user_may_lock_it_whatever_the_mask() {
+    fn lock_files_are_writable_by_every_user() {
         let folder = tempfile::tempdir().unwrap();
         let path = path(folder.path(), "MIG-1/2");
         assert_eq!(path.file_name().unwrap(), "gpuprof-MIG-1_2.lock");
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_is_the_machines_and_not_a_users() {
+    fn the_default_lock_folder_is_shared_by_all_users() {
         let folder = folder();
         assert!(["/run/lock", "/tmp"].map(PathBuf::from).contains(&folder), "{folder:?}");
     }

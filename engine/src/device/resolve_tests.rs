@@ -17,7 +17,7 @@ fn chosen(text: &str) -> Result<Vec<String>> {
 }
 
 #[test]
-fn devices_are_named_by_ordinal_uuid_or_all_together_and_come_in_one_order() {
+fn devices_are_selected_by_ordinal_or_uuid_and_sorted() {
     assert_eq!(chosen("all").unwrap(), ["GPU-11-a", "GPU-12-b", "GPU-22-c"]);
     assert_eq!(chosen("0,1").unwrap(), ["GPU-11-a", "GPU-22-c"]);
     assert_eq!(chosen("GPU-22, 2").unwrap(), ["GPU-12-b", "GPU-22-c"]);
@@ -25,7 +25,7 @@ fn devices_are_named_by_ordinal_uuid_or_all_together_and_come_in_one_order() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_what_is_there() {
+fn an_unknown_device_is_refused_with_the_list() {
     let failure = chosen("7").unwrap_err();
     assert_eq!(failure.code, ExitCode::Usage);
     assert_eq!(
@@ -61,7 +61,7 @@ fn different_models_are_refused_by_name() {
 }
 
 #[test]
-fn instances_are_asked_for_by_name_and_not_found_by_that_of_their_gpu() {
+fn mig_instances_are_selected_by_their_own_uuid() {
     let slice = |uuid: &str| DeviceRecord { uuid: uuid.into(), ..h200() };
     let asked: DeviceSelection = "MIG-1,MIG-2,MIG-3,GPU-4".parse().unwrap();
     let mut seen = Vec::new();
@@ -79,7 +79,7 @@ fn instances_are_asked_for_by_name_and_not_found_by_that_of_their_gpu() {
 }
 
 #[test]
-fn the_configuration_file_may_write_text_or_lists() {
+fn devices_in_the_configuration_file_are_text_or_lists() {
     #[derive(Deserialize)]
     struct File {
         devices: DeviceSelection,

@@ -42,7 +42,7 @@ mod tests {
     use gpuprof_analysis::fixture::{gh100, h200};
 
     #[test]
-    fn gpus_from_hopper_on_have_profilers_of_their_own() {
+    fn gpus_since_hopper_share_no_profiler() {
         let of = |compute_capability| DeviceRecord { compute_capability, ..h200() };
         for capability in [(7, 0), (8, 0), (8, 9)] {
             assert!(path(&of(capability)).unwrap().ends_with("gpuprof-profiler.lock"));

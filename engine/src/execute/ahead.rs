@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chips_share_the_processor() {
+    fn concurrent_processes_are_divided_among_chips() {
         let beside = |number, chips| Ahead::on(None, Some(number)).shared_by(chips).beside;
         assert_eq!([beside(7, 0), beside(7, 1), beside(7, 2), beside(7, 6)], [7, 7, 3, 0]);
         assert_eq!(beside(0, 6), 0);

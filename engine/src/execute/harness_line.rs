@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notice_is_read_once_without_waiting_for_the_process() {
+    fn notices_are_read_once_without_blocking() {
         let (socket, mut process) = UnixStream::pair().unwrap();
         socket.set_nonblocking(true).unwrap();
         let mut line = HarnessLine { socket, closed: false, phase: None, position: None };

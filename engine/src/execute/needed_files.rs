@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_was_made_anew_is_not_the_one_that_was_needed() {
+    fn a_replaced_file_is_not_the_needed_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = Utf8PathBuf::from_path_buf(folder.path().join("libcuda.so")).unwrap();
         fs::write(&path, "").unwrap();

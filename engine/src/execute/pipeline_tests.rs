@@ -56,7 +56,7 @@ fn slow_reply_after(message: &str) -> Event {
 }
 
 #[test]
-fn a_process_that_hangs_after_its_reply_is_gone_when_that_is_told() {
+fn a_process_that_hangs_after_its_reply_is_killed_before_the_report() {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
     let script = "echo $$ > id\necho done > job.reply.json\nprintf r >&0\nexec sleep 600\n";
@@ -76,7 +76,7 @@ fn a_process_that_hangs_after_its_reply_is_gone_when_that_is_told() {
 }
 
 #[test]
-fn waiting_for_a_quiet_device_is_no_part_of_the_limit() {
+fn waiting_for_a_quiet_device_does_not_count_towards_the_timeout() {
     let event = slow_reply_after("w");
     let Event::Replied { held, .. } = event else { panic!("{event:?}") };
     // It had the device all the same.
@@ -84,7 +84,7 @@ fn waiting_for_a_quiet_device_is_no_part_of_the_limit() {
 }
 
 #[test]
-fn a_process_that_hangs_while_it_has_the_device_for_itself_is_ended() {
+fn a_process_that_hangs_with_exclusive_access_is_killed() {
     let event = slow_reply_after("");
     let Event::Ended { ended: Ended::TimedOut { seconds, .. }, .. } = event else {
         panic!("{event:?}")
@@ -93,7 +93,7 @@ fn a_process_that_hangs_while_it_has_the_device_for_itself_is_ended() {
 }
 
 #[test]
-fn who_prepares_follows_from_the_option_and_from_what_the_device_allows() {
+fn processes_prepared_ahead_follow_the_option_and_the_device() {
     let mut device = DeviceRecord::default();
     assert_eq!(Ahead::on(Some(&device), None), Ahead { times: 0, counters: 1, beside: 0 });
     assert_eq!(Ahead::on(Some(&device), Some(2)), Ahead { times: 2, counters: 2, beside: 0 });
@@ -109,7 +109,7 @@ fn who_prepares_follows_from_the_option_and_from_what_the_device_allows() {
 
 /// Two processes that reply only once both have started, the first one half a second later.
 #[test]
-fn on_the_emulated_driver_processes_measure_side_by_side_and_are_reported_in_their_order() {
+fn emulated_processes_run_in_parallel_and_are_reported_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
     let script = "touch \"started-$PPID-$$\"\n\
@@ -137,7 +137,7 @@ fn on_the_emulated_driver_processes_measure_side_by_side_and_are_reported_in_the
 }
 
 #[test]
-fn a_process_that_is_gone_is_reported_before_the_next_reply() {
+fn an_exit_is_reported_before_the_next_reply() {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
     let script = "case $__GPUPROF_REQUEST in *first*) name=first;; *) name=second;; esac\n\

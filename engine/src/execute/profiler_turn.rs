@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn one_lane_counts_at_a_time_and_all_take_times() {
+    fn one_lane_collects_counters_while_others_time() {
         let folder = tempfile::tempdir().unwrap();
         let lane = || ProfilerTurn::at(Some(folder.path().join("profiler")));
         let (mut one, mut other) = (lane(), lane());
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_that_stops_waiting_does_not_keep_it() {
+    fn a_lane_that_stops_waiting_releases_the_profiler() {
         let folder = tempfile::tempdir().unwrap();
         let lane = || ProfilerTurn::at(Some(folder.path().join("profiler")));
         let (mut one, mut other, mut third) = (lane(), lane(), lane());
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profiler_of_the_devices_own_is_always_there() {
+    fn an_unshared_profiler_is_always_available() {
         let counts = job(Pass::Counters { step: 0 });
         let mut own = ProfilerTurn::at(None);
         assert!(own.take_for(&counts).unwrap() && !own.is_shared_by(&counts));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_cannot_be_used_is_no_busy_profiler() {
+    fn an_unusable_lock_file_is_an_error() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let lock = file.path().join("profiler.lock");
         let mut lost = ProfilerTurn::at(Some(lock.clone()));

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_reaches_the_program_once() {
+    fn a_terminal_interrupt_is_not_forwarded_twice() {
         assert_eq!(for_the_program(SIGINT, true), None);
         assert_eq!(for_the_program(SIGINT, false), Some(Signal::INT));
         assert_eq!(for_the_program(SIGTERM, true), Some(Signal::TERM));

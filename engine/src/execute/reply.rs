@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_in_reasons_have_the_names_of_their_source() {
+    fn mangled_names_in_reasons_are_demangled() {
         let told = |reason: &str| {
             let (kind, reason) = (FailureKind::Other, reason.to_owned());
             match in_source_names(PassOutcome::Failed { kind, reason }) {

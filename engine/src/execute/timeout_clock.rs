@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_in_which_a_process_waits_for_others_is_not_counted() {
+    fn waiting_for_other_processes_does_not_count_towards_the_timeout() {
         let start = Instant::now();
         let at = |ms: u64| start + Duration::from_millis(ms);
         let limit = Duration::from_secs(1);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn every_configuration_has_the_whole_limit() {
+    fn every_configuration_gets_the_full_timeout() {
         let start = Instant::now();
         let at = |ms: u64| start + Duration::from_millis(ms);
         let limit = Duration::from_secs(1);

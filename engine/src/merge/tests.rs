@@ -294,7 +294,7 @@ fn render(run: &Run) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn a_run_that_is_divided_in_any_way_and_merged_in_any_order_is_the_undivided_one(
+    fn merged_slices_equal_the_undivided_run(
         hash: bool, single: bool, count in 1..9_u32, order in any::<[u8; 9]>(),
     ) {
         let method = if hash { Method::Hash } else { Method::Slice };
@@ -308,7 +308,7 @@ proptest! {
 }
 
 #[test]
-fn the_divided_run_has_something_to_say() {
+fn the_divided_run_has_judgements_and_fails() {
     let run = undivided();
     assert!(run.series.iter().take(3).all(|series| series.judgements.len() >= 3), "{run:#?}");
     let outcome = RunOutcome::decide(&run, Gate::default(), []);
@@ -332,7 +332,7 @@ fn refused(slices: &[StoredSlice]) -> String {
 }
 
 #[test]
-fn what_was_not_measured_alike_is_refused_with_the_first_difference() {
+fn slices_measured_differently_are_refused_with_the_first_difference() {
     fn device(change: impl FnOnce(&mut DeviceRecord)) -> impl FnOnce(&mut StoredSlice) {
         |slice| change(&mut slice.manifest.devices[0])
     }
@@ -379,7 +379,7 @@ fn what_was_not_measured_alike_is_refused_with_the_first_difference() {
 }
 
 #[test]
-fn a_package_with_two_kernels_is_refused_and_one_that_only_some_slices_have_is_not() {
+fn only_conflicting_kernels_of_a_package_are_refused() {
     let mut slices = two(|slice| {
         let made = slice.manifest.made.as_mut().unwrap();
         made.kernels.insert("p".into(), "other".into());
@@ -440,7 +440,7 @@ fn a_journal_in_the_folder_of_another_slice_is_refused_with_the_folder() {
 }
 
 #[test]
-fn another_gpu_of_the_model_is_taken_and_every_row_says_which() {
+fn slices_of_two_gpus_of_a_model_merge_and_rows_name_theirs() {
     let mut slices = divided(Method::Slice, PartitionBy::Configuration, 2);
     slices[1].manifest.devices[0].uuid = "GPU-2".into();
     slices[1].found.rows.values_mut().for_each(|row| row.device = Some("GPU-2".into()));
@@ -453,7 +453,7 @@ fn another_gpu_of_the_model_is_taken_and_every_row_says_which() {
 }
 
 #[test]
-fn a_configuration_that_two_slices_have_is_refused() {
+fn a_configuration_in_two_slices_is_refused() {
     let slices = two(|slice| slice.manifest.own.iter_mut().for_each(|own| own.position = 0));
     let failure = agree::disjoint(&slices).unwrap_err();
     assert_eq!(failure.code, ExitCode::Usage);
@@ -461,7 +461,7 @@ fn a_configuration_that_two_slices_have_is_refused() {
 }
 
 #[test]
-fn the_whole_one_counts_then_the_first_and_the_order_of_folders_does_not_matter() {
+fn of_two_measurements_the_first_complete_one_is_kept() {
     let whole = two(|_| {}).remove(1);
     let again = StoredSlice {
         folder: "b/2".into(),
@@ -493,7 +493,7 @@ fn find_absent(slices: &[StoredSlice]) -> Absent {
 }
 
 #[test]
-fn what_is_missing_is_named_with_its_series() {
+fn missing_slices_are_named_with_their_series() {
     let mut slices = divided(Method::Slice, PartitionBy::Series, 4);
     let plan = slices[0].manifest.plan.clone();
     slices[2].found.rows.pop_first();

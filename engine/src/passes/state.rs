@@ -182,7 +182,7 @@ mod tests {
     use gpuprof_analysis::fixture::gpu_pass;
 
     #[test]
-    fn more_is_wanted_once_and_follows_from_the_first_passes_also_of_a_resumed_run() {
+    fn noisy_first_passes_request_more_once() {
         let repeat = Repeats { least: 3, most: 5 };
         let of = |medians: &[f64]| State {
             passes: medians.iter().map(|&m| gpu_pass(64, 1 << 20, &[m])).collect(),

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processes_are_counted_over_all_devices_and_times_are_since_the_beginning() {
+    fn processes_are_numbered_over_all_devices() {
         let mut watch = Stopwatch::start();
         assert_eq!(watch.times(Spent::Build, "builds", || 7), 7);
         let begun = watch.begun;

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 #[test]
-fn too_many_configurations_are_refused_before_they_are_made() {
+fn too_many_configurations_are_refused_before_they_are_listed() {
     let failure =
         plan([described("a", &["x=1..1000 step 1", "y=1..1000 step 1"])], &Selection::default())
             .unwrap_err();
@@ -14,7 +14,7 @@ fn too_many_configurations_are_refused_before_they_are_made() {
 }
 
 #[test]
-fn the_limit_can_be_moved_and_counts_what_conditions_keep() {
+fn the_configuration_limit_is_adjustable_and_counts_after_conditions() {
     let axes = ["x=1..1000 step 1", "y=1..1000 step 1"];
     let limit = |max_configurations| Selection { max_configurations, ..Selection::default() };
     let count = plan([described("a", &axes)], &limit(1_000_000)).unwrap()[0].configurations.len();
@@ -37,7 +37,7 @@ fn the_limit_can_be_moved_and_counts_what_conditions_keep() {
 }
 
 #[test]
-fn a_sample_reaches_across_every_axis_of_a_space_that_is_never_listed() {
+fn a_sample_covers_every_axis_without_listing_the_space() {
     let axes = ["a=1..1000 step 1", "b=1..1000 step 1", "c=1..1000 step 1", "d=1..1000 step 1"];
     let sample = |seed| Selection { sample: Some(200), seed, ..Selection::default() };
     let points = planned(&axes, &sample(1));
@@ -57,7 +57,7 @@ fn a_sample_reaches_across_every_axis_of_a_space_that_is_never_listed() {
 
 proptest! {
     #[test]
-    fn a_sample_is_different_configurations_of_the_series_in_order(
+    fn a_sample_has_distinct_configurations_in_order(
         lens in prop::collection::vec(1_usize..9, 1..4), count in 1_usize..40, seed: u64, limit in 1_u64..60,
     ) {
         let mut axes: Vec<String> = lens.iter().zip(["a", "b", "c"]).map(|(len, name)| format!("{name}=1..{len} step 1")).collect();
@@ -72,7 +72,7 @@ proptest! {
 }
 
 #[test]
-fn a_hundred_thousand_configurations_hold_under_200_megabytes_and_only_the_kept_are_made() {
+fn a_hundred_thousand_configurations_need_under_200_megabytes() {
     let axes =
         ["a=1..1000 step 1", "b=1..1000 step 1", "c=1..100 step 1", "t = a * c", "where a==b"];
     let all = plan([described("a", &axes)], &Selection::default()).unwrap();

@@ -173,7 +173,7 @@ fn a_filter_scopes_overrides_to_what_it_selects() {
 }
 
 #[test]
-fn nothing_registered_is_no_success() {
+fn a_plan_without_series_is_an_error() {
     let failure = plan([], &Selection::default()).unwrap_err();
     assert_eq!(failure.code, ExitCode::NoSeries);
     assert!(failure.message.contains("gpuprof::main!"));
@@ -243,7 +243,7 @@ fn a_condition_that_compares_extents_with_a_number_is_refused_for_its_series() {
 }
 
 #[test]
-fn a_condition_that_keeps_nothing_of_one_series_does_not_hide_it() {
+fn a_series_whose_conditions_keep_nothing_stays_in_the_plan() {
     let all = [described("a", &["block=64"]), described("b", &["block=1024"])];
     let planned = overridden(all, &["where block>512"], &[]).unwrap();
     assert_eq!(planned.iter().map(|p| p.configurations.len()).collect::<Vec<_>>(), [0, 1]);
@@ -316,7 +316,7 @@ fn the_configuration_file_reaches_only_its_series() {
 }
 
 #[test]
-fn a_word_that_the_annotation_does_not_list_is_reported_with_the_nearest_that_it_does() {
+fn an_unlisted_word_is_refused_with_the_nearest() {
     let series = || [described("a", &["layout=rows, columns", "n=1"])];
     let unlisted = |values: &str| {
         let planned = overridden(series(), &[values], &[]).unwrap();
@@ -336,7 +336,7 @@ fn a_word_that_the_annotation_does_not_list_is_reported_with_the_nearest_that_it
 }
 
 #[test]
-fn what_a_file_leaves_out_is_counted_against_the_annotation_and_the_command_line() {
+fn configurations_left_out_by_the_file_are_counted() {
     let all = [described("a", &["block=64,128", "n=1,2,3,4"]), described("b", &["tile=8,16"])];
     let of_file = Override {
         text: "n=1".into(),

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_series_as_devices_stay_whole_and_fill_them_evenly() {
+    fn with_a_series_per_device_no_series_is_split() {
         let spread = Assignment::new(&[2, 5, 0, 3], 2);
         assert_eq!(spread.parted(), [0_usize; 0]);
         assert_eq!(spread.loads(), [(1, 5), (2, 5)]);
@@ -162,14 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn in_turns_each_series_has_the_next_device() {
+    fn round_robin_gives_each_series_the_next_device() {
         let spread = Assignment::in_turns(&[2, 2, 1, 1], 2);
         assert_eq!(spread.loads(), [(2, 3), (2, 3)]);
         assert_eq!((spread.device((1, 1)), spread.device((2, 0))), (1, 0));
     }
 
     #[test]
-    fn a_single_series_is_dealt_out_and_no_axis_falls_together_with_the_devices() {
+    fn a_single_series_is_split_across_every_axis() {
         let spread = Assignment::new(&[20], 2);
         assert_eq!(spread.parted(), [0]);
         assert_eq!(spread.loads(), [(1, 10), (1, 10)]);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_more_counts_for_more() {
+    fn devices_are_balanced_by_cost() {
         // Five cheap configurations, two dear ones, and one of neither kind.
         let spread = Assignment::by_cost(&[5, 2, 1], &[10, 100, 60], 2);
         let device = |series| spread.device((series, 0));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn partners_are_on_one_device() {
+    fn both_sides_of_a_configuration_share_a_device() {
         let mut pairs = Pairs::default();
         pairs.join(0, 1, vec![1, 3, 4]);
         let spread = Assignment::new(&[5], 2);
@@ -216,7 +216,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_configuration_has_a_device_and_series_are_parted_only_where_they_must(
+        fn series_are_split_only_to_fill_idle_devices(
             counts in prop::collection::vec(0..40_usize, 0..6), devices in 1..9_usize,
         ) {
             let spread = Assignment::new(&counts, devices);

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_go_through_the_groups() {
+    fn steps_cover_the_passes_of_all_groups() {
         let application = counters(Replay::Application);
         let steps: Vec<_> =
             (0..4).map(|s| application.step(s).map(|(g, pass)| (&*g.metrics[0], pass))).collect();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_all_groups_come_together() {
+    fn values_of_all_groups_are_joined() {
         let counters = counters(Replay::Application);
         let timed = found(true, &[], 4);
         let mut collected = Collected::default();
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_part_come_together_too() {
+    fn values_of_a_part_are_joined_over_groups() {
         let counters = counters(Replay::Application);
         let mut collected = Collected::default();
         let counted = |values: &[(&str, f64)]| {
@@ -236,14 +236,14 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_is_not_complete_after_its_passes_is_an_error() {
+    fn an_incomplete_group_after_its_passes_is_an_error() {
         let counters = counters(Replay::Application);
         let error = counters.add(1, None, found(false, &[], 4), None, &mut Collected::default());
         assert_eq!(error.unwrap_err(), "3 passes were planned, but CUPTI needs more");
     }
 
     #[test]
-    fn a_launch_that_differs_names_the_pass_and_both_sides() {
+    fn a_differing_launch_names_the_pass_and_both_sides() {
         let counters = counters(Replay::Application);
         let error = counters.add(
             1,

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_begin_together_share_a_file_unless_each_has_its_own() {
+    fn configurations_that_begin_together_share_an_image_file() {
         let begin = vec![(4, None), (2, None)];
         assert_eq!(
             list_handovers(hand_over("a", 16, begin.clone())),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_holds_a_bounded_number() {
+    fn an_image_file_holds_a_bounded_number_of_configurations() {
         let handed =
             hand_over("a", MOST_TOGETHER, (0..MOST_TOGETHER + 2).map(|c| (c, None)).collect());
         let told = list_handovers(handed);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn places_stay_when_some_went_on_alone_and_those_of_a_file_stay_next_to_each_other() {
+    fn image_positions_are_kept_after_some_continue_alone() {
         let shared = |slot| Some(image("before", slot, 4));
         let alone = Some(image("other", 1, 4));
         let handed =

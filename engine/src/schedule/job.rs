@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shares_its_process_is_retried_and_what_is_alone_is_not() {
+    fn only_configurations_that_share_a_process_are_retried() {
         for kind in FailureKind::ALL {
             let by_others = kind != FailureKind::Other;
             assert!(job(&[3, 4], false).may_be_innocent(kind), "{kind:?}");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_jobs_apart() {
+    fn job_names_are_unique() {
         let id = SeriesId::new("p", "t", "k");
         let names =
             [job(&[3, 4], false), job(&[3], true), job(&[3, 4, 5], false)].map(|j| j.name(&id));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_takes_times_and_counts_does_both_for_some_and_one_of_them_for_others() {
+    fn a_joined_job_may_time_and_count_different_configurations() {
         let then = Some(Box::new(job(&[5, 3], false)));
         let both = Job { then, ..Job::new(1, Pass::Timed { repeat: 2 }, vec![4, 3]) };
         assert!(both.is_unprofiled() && both.counts());

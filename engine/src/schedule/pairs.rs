@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn partners_find_each_other_and_what_is_new_has_none() {
+    fn partners_are_symmetric_and_new_configurations_have_none() {
         let pairs = pairs();
         assert_eq!(pairs.partner((0, 2)), Some((2, 1)));
         assert_eq!(pairs.partner((2, 1)), Some((0, 2)));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn partners_are_adjacent_in_every_round_and_either_goes_first_in_half_of_them() {
+    fn partners_are_adjacent_and_alternate_in_order() {
         let pairs = pairs();
         let rounds = 400;
         let all = batches(schedule(&[3, 1], rounds, Interleave::Rounds), Isolate::Configuration);

@@ -216,7 +216,7 @@ mod tests {
 
     /// The test vectors of the book, which hold for ever.
     #[test]
-    fn the_hash_is_that_of_the_book() {
+    fn the_hash_matches_the_vectors_in_the_book() {
         let book = include_str!("../../../docs/book/src/many-machines.md");
         let vectors: Vec<Vec<&str>> = book
             .lines()
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_are_balanced_as_devices_are() {
+    fn slices_are_balanced_like_devices() {
         let counts = [5, 5, 4, 4, 4, 4, 4, 4];
         let slices = Slices::new(&parts(&counts), Method::Slice, PartitionBy::Series, 4);
         let load = |slice| {
@@ -250,7 +250,7 @@ mod tests {
 
     /// The test vectors of the book.
     #[test]
-    fn costs_balance_as_the_book_says() {
+    fn balancing_by_cost_matches_the_book() {
         let book = include_str!("../../../docs/book/src/many-machines.md");
         let rows = book.lines().filter(|line| line.matches('|').count() == 7);
         let mut rows = rows.map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_stays_where_it_is_when_something_is_added() {
+    fn hashed_slices_are_stable_when_configurations_are_added() {
         let (few, more) = (parts(&[3, 1]), parts(&[3, 1, 7, 2]));
         for by in [PartitionBy::Series, PartitionBy::Configuration] {
             let (few, more) =
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_says_which_of_how_many() {
+    fn a_partition_is_written_as_number_of_total() {
         let of = |text: &str| text.parse::<Partition>();
         let second = of("slice:2/8").unwrap();
         assert_eq!((second.method, second.position(), second.slices()), (Method::Slice, 1, 8));

@@ -125,7 +125,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn without_interleaving_a_configuration_is_done_before_the_next() {
+    fn without_interleaving_each_configuration_finishes_before_the_next() {
         let steps = schedule(&[2, 1], 2, Interleave::None);
         let told: Vec<_> = steps.iter().map(|s| (s.series, s.configuration, s.repeat)).collect();
         assert_eq!(told, [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (1, 0, 0), (1, 0, 1)]);
@@ -178,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn a_process_of_a_configuration_times_one() {
+    fn per_configuration_isolation_times_one_per_process() {
         let batches = batches(schedule(&[2], 1, Interleave::None), Isolate::Configuration);
         let told: Vec<_> = batches.iter().map(|b| b.configurations.clone()).collect();
         assert_eq!(told, [[0], [1]]);
     }
 
     #[test]
-    fn rounds_are_in_different_orders() {
+    fn every_round_is_shuffled_differently() {
         let steps = schedule(&[40], 2, Interleave::Rounds);
         let order = |r: usize| -> Vec<usize> {
             steps[40 * r..40 * (r + 1)].iter().map(|s| s.configuration).collect()

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn no_counters_come_between_the_times_of_partners() {
+    fn counters_follow_the_times_of_both_partners() {
         let jobs = paired(1, Isolate::Configuration);
         let kinds = list_jobs(jobs.iter().cloned());
         let order = [
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_some_want_comes_last_and_in_rounds() {
+    fn additional_rounds_come_last() {
         let one = batches(schedule(&[2], 1, Interleave::None), Isolate::Configuration);
         let mut queue = Queue::new(one, counters(1, false, Isolate::Configuration));
         assert_eq!(list_jobs(queue.by_ref().take(1)), ["time [0] 0"]);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_back_comes_first_and_in_its_order() {
+    fn returned_jobs_come_first_in_their_order() {
         let three = batches(schedule(&[3], 1, Interleave::None), Isolate::Configuration);
         let mut queue = Queue::new(three, counters(0, true, Isolate::Configuration));
         let taken: Vec<Job> = queue.by_ref().take(2).collect();

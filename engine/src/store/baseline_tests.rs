@@ -18,7 +18,7 @@ fn found(all: &Baselines, name: &str) -> std::result::Result<Run, String> {
 }
 
 #[test]
-fn the_one_in_git_wins_and_a_run_does_not_replace_it() {
+fn a_baseline_in_git_has_precedence_and_is_never_replaced() {
     let (_keep, all) = baselines();
     write(&all.place("main", false).unwrap(), &run("local")).unwrap();
     assert_eq!(found(&all, "main").unwrap().id, "local");
@@ -36,7 +36,7 @@ fn the_one_in_git_wins_and_a_run_does_not_replace_it() {
 }
 
 #[test]
-fn a_baseline_that_is_not_there_is_reported_and_no_error() {
+fn a_missing_baseline_is_reported_with_the_nearest_name() {
     let (_keep, all) = baselines();
     write(&all.place("main", false).unwrap(), &run("x")).unwrap();
     assert_eq!(
@@ -71,7 +71,7 @@ fn a_torn_baseline_is_an_error() {
 }
 
 #[test]
-fn a_run_of_a_part_that_replaces_the_whole_is_told() {
+fn replacing_a_baseline_by_a_partial_run_is_reported() {
     use gpuprof_analysis::fixture::{emulated, series};
     let (_keep, all) = baselines();
     let path = all.place("main", false).unwrap();
@@ -110,7 +110,7 @@ fn a_lost_column_is_reported() {
 }
 
 #[test]
-fn a_series_without_a_finished_configuration_is_told() {
+fn a_baseline_series_without_a_finished_configuration_is_reported() {
     use gpuprof_analysis::fixture::{emulated, invalid, series};
     let named = |kernel: &str, rows| {
         let mut named = series(rows);
@@ -131,7 +131,7 @@ fn a_series_without_a_finished_configuration_is_told() {
 }
 
 #[test]
-fn names_stay_inside_the_folder() {
+fn baseline_names_outside_the_folder_are_refused() {
     let (_keep, all) = baselines();
     for bad in ["", "..", "../x", "a b", "-x", ".x", "_x", "ä", &"x".repeat(101)] {
         assert_eq!(all.place(bad, false).unwrap_err().code, ExitCode::Usage, "{bad}");

@@ -219,7 +219,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_no_file_is_refused_by_its_kind() {
+    fn a_device_instead_of_a_file_is_refused_by_its_kind() {
         let error = find("target".into(), "/dev/null").unwrap_err();
         assert_eq!(error.code, ExitCode::Configuration);
         assert_eq!(error.message, "cannot read /dev/null: it is a device, not a file");
@@ -287,13 +287,13 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_never_got_its_name_is_no_run() {
+    fn an_unnamed_folder_is_not_a_run() {
         let (_keep, target) = target(&[".new-D7TZZv"]);
         assert_eq!(find(&target, "latest").unwrap_err().code, ExitCode::Usage);
     }
 
     #[test]
-    fn where_no_run_has_a_journal_there_is_none_to_resume() {
+    fn without_a_journal_no_run_can_be_resumed() {
         let (_keep, target) = target(&["20251121T01-1"]);
         for text in ["latest", "20251121"] {
             let none = resumable(&target, text).unwrap_err();
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_steer_a_terminal_is_taken_out() {
+    fn control_characters_of_a_document_are_removed() {
         let mut hostile = run("\u{1b}[2J\u{1b}]0;title\u{7}id\u{9b}31m\u{7f}");
         let provenance = &mut hostile.provenance;
         provenance.started = "one\ntwo\tthree".into();
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_no_version_writes_is_named_with_its_file() {
+    fn an_unknown_word_is_named_with_its_file() {
         let text = measured();
         for (word, other) in [
             ("\"backend\":\"cuda\"", "\"backend\":\"metal\""),
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_of_version_0_1_that_measured_nothing_is_read() {
+    fn an_empty_slice_of_version_0_1_is_read() {
         let text = measured();
         let words = ["backend\":\"cuda", "cache_control\":\"all", "clock_control\":\"none"];
         let empty = words.iter().fold(text, |text, word| {
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_of_an_older_version_has_todays_keys() {
+    fn an_older_document_gets_current_keys() {
         use gpuprof_analysis::fixture::series;
         use gpuprof_model::code::CodeChange;
         use gpuprof_model::comparison::Comparison;
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_twice_is_refused() {
+    fn duplicate_series_or_configurations_are_refused() {
         use gpuprof_analysis::fixture::{emulated, series};
         let refusal = |run: &Run| {
             let bytes = serde_json::to_vec(run).unwrap();

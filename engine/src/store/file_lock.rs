@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_system_without_locks_is_reported_in_these_words() {
+    fn a_file_system_without_locks_is_reported_with_the_remedy() {
         let path = Utf8Path::new("target/gpuprof/runs");
         for errno in [Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOLCK] {
             let told = failed(path, &errno.into());

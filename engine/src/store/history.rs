@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_already_is_not_appended_again() {
+    fn existing_entries_are_not_appended_again() {
         let (_folder, path) = file();
         assert!(read(&path).unwrap().is_none());
         let both = [entry("r1"), entry("r2")];
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_of_a_file_steers_a_terminal() {
+    fn control_characters_of_a_history_are_removed() {
         let (_folder, path) = file();
         let mut hostile = entry("r1");
         let hidden = |text: &str| format!("x\u{1b}[8m{text}");

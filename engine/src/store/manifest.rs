@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hash_of_an_archive_and_no_time_is_refused() {
+    fn an_invalid_archive_hash_or_time_is_refused() {
         assert_eq!(read(&manifest()), Ok(manifest()));
         let archive = Manifest { archive: Some("7".into()), ..manifest() };
         assert_eq!(

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_folder_in_the_workspace_is_its_own() {
+    fn a_target_folder_in_the_workspace_is_used_directly() {
         let (_keep, root) = folder();
         let workspace = Workspace { root: &root, packages: &["a"] };
         let target = root.join("target");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn workspaces_with_one_target_folder_have_folders_of_their_own() {
+    fn workspaces_with_one_target_folder_have_separate_folders() {
         let (_keep, shared) = folder();
         let of = |name: &str| {
             let root = shared.join(name).join("project");
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(workspace.own_folder(&target).moved, None);
     }
     #[test]
-    fn runs_and_baselines_of_archives_stay_where_they_are() {
+    fn runs_and_baselines_of_archives_are_not_moved() {
         let (_keep, shared) = folder();
         let (root, target) = (shared.join("project"), shared.join("built"));
         let baseline = target.join(BASELINES).join("main.json");

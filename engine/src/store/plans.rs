@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_comes_back_with_its_images() {
+    fn a_stored_plan_is_restored_with_its_images() {
         let (_keep, folder) = folder();
         let (plan, plans) = kept(&folder);
         let run = folder.join("run");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_of_another_cupti_or_without_its_image_is_none() {
+    fn a_plan_of_another_cupti_or_without_its_image_is_ignored() {
         let (_keep, folder) = folder();
         let (plan, plans) = kept(&folder);
         plans.keep("k", &plan);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn plans_do_not_pile_up() {
+    fn the_number_of_stored_plans_is_bounded() {
         let (_keep, folder) = folder();
         let (plan, plans) = kept(&folder);
         (0..MOST + 3).for_each(|n| plans.keep(&format!("k{n}"), &plan));

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_a_name_goes_once_it_is_old() {
+    fn an_old_unnamed_folder_is_removed() {
         let (_keep, target) = target();
         let runs = target.join("gpuprof/runs");
         let [old, young] = ["old", "young"].map(|name| runs.join(format!("{NEW}{name}")));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_stay() {
+    fn the_newest_runs_are_kept() {
         let (_keep, target) = target();
         assert_eq!(prune(&target, newest(4)), [""; 0]);
         assert_eq!(prune(&target, KeepRuns::All), [""; 0]);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_that_a_killed_run_left_go_and_those_of_one_in_use_stay() {
+    fn copies_of_a_killed_run_are_removed_unless_in_use() {
         let (_keep, target) = target();
         let runs = target.join("gpuprof/runs");
         let in_use = File::create(runs.join(IDS[1]).join(LOCK)).unwrap();
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_in_use_stays_however_old() {
+    fn a_run_in_use_is_never_removed() {
         let (_keep, target) = target();
         let in_use = {
             let path = target.join("gpuprof/runs").join(IDS[0]);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_never_began_does_not_count_and_goes_once_it_is_old() {
+    fn an_old_run_without_a_start_is_removed_and_not_counted() {
         let (_keep, target) = target();
         let runs = target.join("gpuprof/runs");
         for id in ["20251121T030000000Z-1", "20251123T000000000Z-1"] {

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_verdict_is_removed_where_runs_write_it() {
+    fn the_last_verdict_is_removed_before_a_run() {
         let (_keep, target) = target();
         fs::create_dir_all(target.join("gpuprof/runs")).unwrap();
         fs::write(target.join("gpuprof/verdict.json"), "{}").unwrap();
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_outlives_its_runner_for_a_moment_is_waited_for() {
+    fn reopening_waits_for_a_lock_that_is_just_being_released() {
         let (_keep, target) = target();
         let folder = RunFolder::create(&target).unwrap();
         let path = folder.path.clone();
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_for_others_lies_on_this_machine_and_goes_with_the_slice() {
+    fn temporary_files_of_a_slice_are_local_and_removed_with_it() {
         let (_keep, target) = target();
         let mut slice = RunFolder::of_slice().unwrap();
         let passes = slice.passes();
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_uses_is_its_own_while_it_continues() {
+    fn a_run_uses_its_own_copies_of_kernels() {
         let (_keep, target) = target();
         let built = target.join("k.ptx");
         fs::write(&built, "first").unwrap();
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_told() {
+    fn a_run_folder_that_cannot_be_created_is_reported() {
         let (_keep, target) = target();
         fs::write(target.join("gpuprof"), "").unwrap();
         let failure = RunFolder::create(&target).unwrap_err();

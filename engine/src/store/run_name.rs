@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_named_by_its_beginning_where_that_is_of_one() {
+    fn a_unique_prefix_names_an_id() {
         let ids = ["20251121T01-1", "20251121T01-12", "20251122T01-1"].map(str::to_owned);
         assert_eq!(named(&ids, "20251122"), Ok("20251122T01-1"));
         assert_eq!(named(&ids, "20251121T01-1"), Ok("20251121T01-1"), "all of an id");

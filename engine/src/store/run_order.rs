@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_at_a_clock_of_the_future_is_not_the_latest_for_ever() {
+    fn a_run_dated_in_the_future_is_superseded_by_the_next() {
         let (_keep, target) = target();
         let latest = || document::find(&target, "latest").unwrap().id;
         assert_eq!(latest(), OLD);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_began_at_a_clock_of_the_past_is_the_latest() {
+    fn a_new_run_dated_in_the_past_is_the_latest() {
         let (_keep, target) = target();
         let first = RunFolder::create(&target).unwrap();
         finish(&first.path);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_begin_at_once_have_numbers_of_their_own() {
+    fn concurrent_runs_have_distinct_numbers() {
         let (_keep, target) = target();
         let begin = || RunFolder::create(&target).unwrap();
         let folders: Vec<RunFolder> = std::thread::scope(|scope| {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_cannot_be_read_orders_as_none() {
+    fn an_unreadable_run_number_is_ignored() {
         let (_keep, target) = target();
         let begun = RunFolder::create(&target).unwrap();
         for torn in ["", "x", "-1", "99999999999999999999"] {

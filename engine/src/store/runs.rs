@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_listed_with_how_they_ended() {
+    fn runs_are_listed_with_their_outcome() {
         let (_keep, target) = target();
         let under_way = RunFolder::create(&target).unwrap();
         let listed = all(&target);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_under_way_is_not_removed() {
+    fn a_running_run_is_not_removed() {
         let (_keep, target) = target();
         let under_way = RunFolder::create(&target).unwrap();
         let removed: Vec<bool> = all(&target).iter().map(StoredRun::remove).collect();

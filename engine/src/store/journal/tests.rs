@@ -101,7 +101,7 @@ fn a_kill_at_any_byte_loses_at_most_the_line_in_flight() {
 }
 
 #[test]
-fn what_was_recorded_is_what_is_replayed() {
+fn recorded_passes_are_replayed() {
     let (bytes, _) = written();
     let (_keep, path) = folder();
     fs::write(path.join(FILE), &bytes).unwrap();
@@ -118,7 +118,7 @@ fn what_was_recorded_is_what_is_replayed() {
 }
 
 #[test]
-fn the_energy_of_a_pass_is_taken_up_with_it() {
+fn the_energy_of_a_pass_is_resumed() {
     let (_keep, path) = folder();
     let mut journal = Journal::begin(&path, &made(), start("a")).unwrap();
     let pass = gpu_pass(64, 1 << 20, &[1.0]);
@@ -134,7 +134,7 @@ fn the_energy_of_a_pass_is_taken_up_with_it() {
 }
 
 #[test]
-fn counters_are_taken_up_where_they_were_left() {
+fn collection_of_counters_is_resumed() {
     let (_keep, path) = folder();
     let mut journal = Journal::begin(&path, &made(), start("a")).unwrap();
     let value = [("a".to_owned(), HardwareValue::Value(1.0))];
@@ -160,7 +160,7 @@ fn counters_are_taken_up_where_they_were_left() {
 }
 
 #[test]
-fn a_run_made_of_something_else_is_not_resumed() {
+fn a_run_of_other_code_axes_or_devices_is_not_resumed() {
     type Change = (&'static str, fn(&mut RunIdentity));
     let changes: [Change; 6] = [
         ("the kernels (their PTX)", |m| m.kernels.clear()),
@@ -238,7 +238,7 @@ fn collection(other: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn counters_that_come_or_go_are_told_with_the_way_on() {
+fn added_or_removed_counters_are_refused_with_the_remedy() {
     let counting = || RunIdentity { counters: vec!["a.sum".into()], ..made() };
     let resumed = |before: &RunIdentity, now: &RunIdentity| {
         let (_keep, path) = folder();
@@ -320,7 +320,7 @@ fn another_chip_does_not_continue_a_run() {
 }
 
 #[test]
-fn another_gpu_of_the_model_keeps_what_is_done_and_measures_the_rest_anew() {
+fn on_another_gpu_of_the_model_only_unfinished_series_are_measured_again() {
     let on = |uuid: &str| RunIdentity { device: Some(("H200".into(), uuid.into(), 1)), ..made() };
     let (_keep, path) = folder();
     let mut journal = Journal::begin(&path, &on("GPU-1"), start("a")).unwrap();
@@ -356,7 +356,7 @@ fn another_model_is_refused_and_both_are_named() {
 }
 
 #[test]
-fn what_a_process_writes_after_another_began_in_its_place_does_not_count() {
+fn lines_of_a_superseded_writer_are_ignored() {
     let (_keep, path) = folder();
     let mut lost = Journal::begin(&path, &made(), start("a")).unwrap();
     let result = gpu_pass(64, 1 << 20, &[1.0, 2.0]);
@@ -401,7 +401,7 @@ fn refusals(bytes: &[u8]) -> [String; 2] {
 }
 
 #[test]
-fn a_line_that_is_none_is_refused_wherever_it_is() {
+fn a_malformed_line_is_refused_at_its_byte() {
     let (bytes, ends) = written();
     let with = |end: usize, line: &[u8]| [&bytes[..end], line, &bytes[end..]].concat();
     let byte = ends[1] + 5;
@@ -435,7 +435,7 @@ fn a_journal_that_does_not_begin_with_the_run_is_refused() {
 }
 
 #[test]
-fn a_line_that_stops_before_the_last_one_is_refused() {
+fn a_torn_line_before_the_last_is_refused() {
     let (bytes, ends) = written();
     for (from, to) in ends.iter().zip(&ends[1..]).take(ends.len() - 2) {
         // Its end is lost, with its line break and without.
@@ -512,7 +512,7 @@ fn rows_of(bytes: &[u8]) -> Result<Rows> {
 }
 
 #[test]
-fn rows_that_are_read_together_are_those_that_were_written() {
+fn rows_read_in_bulk_equal_the_written_ones() {
     let (bytes, expected) = with_rows();
     let found = rows_of(&bytes).unwrap();
     assert_eq!(found.rows, expected);
@@ -528,7 +528,7 @@ fn without_checksums(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_line_that_was_changed_is_refused_with_its_number() {
+fn a_line_with_a_wrong_checksum_is_refused_with_its_number() {
     let (bytes, ends) = written();
     let text = String::from_utf8(bytes).unwrap();
     let edited = |from: &str, to: &str| {
@@ -550,7 +550,7 @@ fn a_line_that_was_changed_is_refused_with_its_number() {
 }
 
 #[test]
-fn a_journal_without_checksums_is_resumed_and_gets_them() {
+fn a_journal_without_checksums_is_resumed_and_continued_with_them() {
     let (bytes, _) = written();
     let (_keep, path) = folder();
     fs::write(path.join(FILE), without_checksums(&bytes)).unwrap();
@@ -570,7 +570,7 @@ fn a_journal_without_checksums_is_resumed_and_gets_them() {
 }
 
 #[test]
-fn a_broken_row_is_named_by_its_own_byte() {
+fn a_broken_row_is_refused_at_its_byte() {
     let (bytes, _) = with_rows();
     let text = without_checksums(&bytes);
     let third = text.match_indices("\"status\":").nth(2).unwrap().0;
@@ -583,7 +583,7 @@ fn a_broken_row_is_named_by_its_own_byte() {
 }
 
 #[test]
-fn rows_in_another_form_are_read_alone() {
+fn rows_in_another_form_are_read_one_by_one() {
     let (bytes, _) = with_rows();
     let expected = rows_of(&bytes).unwrap().rows;
     // Spaces that the subcommand does not write.
