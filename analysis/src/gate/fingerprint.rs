@@ -15,84 +15,107 @@ use gpuprof_model::words::Word;
 use crate::gate::by_key::ByKey;
 
 /// The word for the extent of the counters of series functions.
-fn counter_range(of: &Provenance) -> &'static str {
-    of.counter_range.unwrap_or_default().word()
+fn range_of(provenance: &Provenance) -> &'static str {
+    provenance.counter_range.unwrap_or_default().word()
 }
 
 /// The NVTX ranges that were measured: their order means nothing.
-fn nvtx(of: &Provenance) -> String {
-    let patterns: BTreeSet<String> = of.nvtx.iter().map(ToString::to_string).collect();
+fn nvtx_of(provenance: &Provenance) -> String {
+    let patterns: BTreeSet<String> = provenance.nvtx.iter().map(ToString::to_string).collect();
     let patterns: Vec<String> = patterns.into_iter().collect();
     if patterns.is_empty() { "none".to_owned() } else { patterns.join(", ") }
 }
 
 /// The slices that a merged run has, and any other run.
-fn slices(of: &Provenance) -> String {
-    of.missing_slices.as_ref().map_or_else(|| "all".to_owned(), ToString::to_string)
+fn slices_of(provenance: &Provenance) -> String {
+    provenance.missing_slices.as_ref().map_or_else(|| "all".to_owned(), ToString::to_string)
 }
 
 /// The differences between `baseline` and `run`; with `across_devices` the device and its driver
-/// may differ. Of two runs on several emulated chips, each series is compared with that of its own
-/// chip, so which chips they are does not matter.
+/// may differ. Two runs on several emulated chips are compared chip by chip, so which chips they
+/// have does not matter.
 pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool) -> Vec<Mismatch> {
-    let mut out = Vec::new();
-    let mut check = |what: &str, before: &str, after: &str, matters: bool| {
+    let mut all = Mismatches::default();
+    // A new field does not compile before this list has it.
+    #[rustfmt::skip]
+    let Provenance {
+        backend, device: _, chips: _, devices: _, cache_control, clock_control, timer, replay_mode,
+        counter_range: _, nvtx: _, kernel_arch, kernel_toolchain, assembler, input_sha256,
+        missing_slices: _, order, profile, tool_version,
+        // The subject of a comparison: the code.
+        ptx_sha256: _, git_revision: _, sources: _,
+        // How strictly a run is judged: `Comparison::weaker` has the differences.
+        not_verified: _, not_gated: _, strict: _, formulas: _, rules: _,
+        // The number of processes follows from the verdict, and no quick run is a baseline.
+        first_look: _, quick: _,
+        // The course of a run.
+        started: _, seconds_per_process: _, slices: _, spans: _, costs: _,
+    } = run;
+    all.check("backend", baseline.backend.word(), backend.word(), true);
+    all.check_devices(baseline, run, !across_devices);
+    all.check("cache control", baseline.cache_control.word(), cache_control.word(), true);
+    all.check("clock control", baseline.clock_control.word(), clock_control.word(), true);
+    // A side without times, or without counters, does not count. Events add 2 µs to a launch.
+    if let Some((before, after)) = baseline.timer.zip(*timer) {
+        all.check("timer", before.word(), after.word(), true);
+    }
+    if let Some((before, after)) = baseline.replay_mode.zip(*replay_mode) {
+        all.check("replay mode", before.word(), after.word(), false);
+        all.check("counter range", range_of(baseline), range_of(run), true);
+    }
+    all.check("NVTX ranges", &nvtx_of(baseline), &nvtx_of(run), true);
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    all.check("kernel architecture", &text(&baseline.kernel_arch), &text(kernel_arch), false);
+    // A side without kernels in Rust has none.
+    if let (Some(before), Some(after)) = (&baseline.kernel_toolchain, kernel_toolchain) {
+        all.check("kernel toolchain", before, after, false);
+    }
+    all.check("ptxas", &text(&baseline.assembler), &text(assembler), false);
+    // A file that one side did not read is of another series.
+    for (path, after) in input_sha256 {
+        let before = baseline.input_sha256.get(path).unwrap_or(after);
+        all.check(&format!("input file {path}"), before, after, false);
+    }
+    all.check("slices", &slices_of(baseline), &slices_of(run), false);
+    all.check("processes", &text(&baseline.order), &text(order), false);
+    all.check("cargo profile", &text(&baseline.profile), &text(profile), false);
+    all.check("gpuprof", &baseline.tool_version, tool_version, false);
+    all.0
+}
+
+/// The differences found so far.
+#[derive(Default)]
+struct Mismatches(Vec<Mismatch>);
+
+impl Mismatches {
+    /// Adds a difference in `what` if the baseline has `before` and the run has `after`.
+    fn check(&mut self, what: &str, before: &str, after: &str, matters: bool) {
         if before != after {
             let own = |text: &str| if text.is_empty() { "not known" } else { text }.to_owned();
             let what = what.to_owned();
-            out.push(Mismatch { what, baseline: own(before), run: own(after), matters });
+            self.0.push(Mismatch { what, baseline: own(before), run: own(after), matters });
         }
-    };
-    check("backend", baseline.backend.word(), run.backend.word(), true);
-    let matters = !across_devices;
-    let by_chip = !baseline.chips.is_empty() && !run.chips.is_empty();
-    check("device", &devices(baseline), &devices(run), matters && !by_chip);
-    if let (Some(before), Some(after)) = (&baseline.device, &run.device) {
+    }
+
+    /// Adds the differences of the devices and their drivers.
+    fn check_devices(&mut self, baseline: &Provenance, run: &Provenance, matters: bool) {
+        let by_chip = !baseline.chips.is_empty() && !run.chips.is_empty();
+        self.check("device", &devices(baseline), &devices(run), matters && !by_chip);
+        let (Some(before), Some(after)) = (&baseline.device, &run.device) else { return };
         let word = |yes| if yes { "yes" } else { "no" };
-        check("emulated", word(before.emulated), word(after.emulated), true);
-        if !before.emulated && !after.emulated {
-            check(
-                "driver",
-                &before.driver_version.to_string(),
-                &after.driver_version.to_string(),
-                matters,
-            );
-            check("GPU", &uuids(baseline, before), &uuids(run, after), false);
-            // Times of a virtual GPU include the load of its neighbours. An unknown side does not
-            // count.
-            if let (Some(before), Some(after)) = (before.virtual_gpu, after.virtual_gpu) {
-                check("virtual GPU", word(before), word(after), matters);
-            }
+        self.check("emulated", word(before.emulated), word(after.emulated), true);
+        if before.emulated || after.emulated {
+            return;
+        }
+        let drivers = (before.driver_version.to_string(), after.driver_version.to_string());
+        self.check("driver", &drivers.0, &drivers.1, matters);
+        self.check("GPU", &uuids(baseline, before), &uuids(run, after), false);
+        // Times of a virtual GPU include the load of its neighbours. An unknown side does not
+        // count.
+        if let (Some(before), Some(after)) = (before.virtual_gpu, after.virtual_gpu) {
+            self.check("virtual GPU", word(before), word(after), matters);
         }
     }
-    check("cache control", baseline.cache_control.word(), run.cache_control.word(), true);
-    check("clock control", baseline.clock_control.word(), run.clock_control.word(), true);
-    // A side without times, or without counters, does not count. Events add 2 µs to a launch.
-    if let Some((before, after)) = baseline.timer.zip(run.timer) {
-        check("timer", before.word(), after.word(), true);
-    }
-    if let Some((before, after)) = baseline.replay_mode.zip(run.replay_mode) {
-        check("replay mode", before.word(), after.word(), false);
-        check("counter range", counter_range(baseline), counter_range(run), true);
-    }
-    check("NVTX ranges", &nvtx(baseline), &nvtx(run), true);
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    check("kernel architecture", &text(&baseline.kernel_arch), &text(&run.kernel_arch), false);
-    // A side without kernels in Rust has none.
-    if let (Some(before), Some(after)) = (&baseline.kernel_toolchain, &run.kernel_toolchain) {
-        check("kernel toolchain", before, after, false);
-    }
-    check("ptxas", &text(&baseline.assembler), &text(&run.assembler), false);
-    // A file that one side did not read is of another series.
-    for (path, after) in &run.input_sha256 {
-        let before = baseline.input_sha256.get(path).unwrap_or(after);
-        check(&format!("input file {path}"), before, after, false);
-    }
-    check("slices", &slices(baseline), &slices(run), false);
-    check("processes", &text(&baseline.order), &text(&run.order), false);
-    check("cargo profile", &text(&baseline.profile), &text(&run.profile), false);
-    check("gpuprof", &baseline.tool_version, &run.tool_version, false);
-    out
 }
 
 /// The device, or the emulated chips if there are several.

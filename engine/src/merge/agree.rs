@@ -4,12 +4,11 @@
 //! differs is two measurements, which `compare` is for.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
 
-use crate::store::journal::RunIdentity;
+use crate::store::journal::{Difference, RunIdentity, Values};
 use crate::store::slices::StoredSlice;
 use gpuprof_system::error::{Failure, Result};
 
@@ -61,18 +60,43 @@ fn plan(one: &StoredSlice, two: &StoredSlice) -> Option<String> {
     Some(one.plan.difference(&two.plan).unwrap_or_else(|| "the plan".to_owned()))
 }
 
-/// The first setting in which two slices differ; differences that follow from the series and
-/// metrics of each do not count.
+/// The first condition in which two slices differ, with both values.
 fn conditions(one: &RunIdentity, two: &RunIdentity) -> Option<String> {
-    fn differ<T: PartialEq + Display>(option: &str, one: T, two: T) -> Option<String> {
-        (one != two).then(|| format!("{option}: `{one}` and `{two}`"))
-    }
-    differ("--backend", one.backend, two.backend)
-        .or_else(|| differ("--cache-control", one.cache_control, two.cache_control))
-        .or_else(|| differ("--clock-control", one.clock_control, two.clock_control))
-        .or_else(|| differ("--repeat", one.repeat, two.repeat))
+    let difference = one.differences(two).into_iter().find(separates_slices)?;
+    let Values { before, now } = difference.values()?;
+    Some(format!("{difference}: `{before}` and `{now}`"))
+}
+
+/// Whether slices with this difference are two measurements. The plan or another check names most
+/// of the others; the rest follows from the series and metrics of each slice.
+fn separates_slices(difference: &Difference) -> bool {
+    match difference {
+        Difference::Backend(_)
+        | Difference::CacheControl(_)
+        | Difference::ClockControl(_)
+        | Difference::Repeat(_) => true,
         // A slice with metrics that need no counters has no mode.
-        .or_else(|| differ("--replay-mode", one.replay_mode?, two.replay_mode?))
+        Difference::ReplayMode(Values { before, now }) => before.is_some() && now.is_some(),
+        Difference::Kernels
+        | Difference::Configurations
+        | Difference::Base
+        | Difference::Baseline(_)
+        | Difference::Devices
+        | Difference::Driver
+        | Difference::Chips(_)
+        | Difference::Harnesses
+        | Difference::Order
+        | Difference::Quick
+        | Difference::Counters(_)
+        | Difference::CounterRange(_)
+        | Difference::Nvtx(_)
+        | Difference::Checks
+        | Difference::Thresholds
+        | Difference::Metrics
+        | Difference::Strict
+        | Difference::ToolVersion
+        | Difference::Collection { .. } => false,
+    }
 }
 
 /// The difference between the devices of two slices that are not of one model.

@@ -8,6 +8,7 @@
 //! if locks are unreliable.
 
 mod checksum;
+mod difference;
 mod grouped;
 mod line;
 mod reader;
@@ -31,8 +32,8 @@ use crate::schedule::{Collected, Step};
 use gpuprof_system::error::{Failure, Result};
 use line::Line;
 use replayed::{Parsed, parse};
-use run_identity::{BASELINE, COUNTERS, Difference, TOOL_VERSION};
 
+pub use difference::{Difference, Values};
 pub use line::Start;
 pub use replayed::Replayed;
 pub use rows::Rows;
@@ -101,7 +102,7 @@ impl Journal {
         ordinary(&path, file.metadata().map_err(|e| failed(&e))?.file_type())?;
         let parsed = parse(BufReader::new(&file), &path, &made.tool_version)?;
         let Parsed { identity: before, mut replayed, length: whole } =
-            parsed.ok_or_else(|| changed(folder, TOOL_VERSION))?;
+            parsed.ok_or_else(|| refused(folder, &changed(&Difference::ToolVersion)))?;
         check(folder, &before, made)?;
         replayed.file = Some(file.try_clone().map_err(|e| failed(&e))?);
         file.set_len(whole).map_err(|e| failed(&e))?;
@@ -262,43 +263,43 @@ fn check(folder: &Utf8Path, before: &RunIdentity, now: &RunIdentity) -> Result<(
             ),
         ));
     }
-    let Some(Difference { what, values }) = before.difference(now) else { return Ok(()) };
-    Err(match (&*what, before.counters.is_empty(), now.counters.is_empty()) {
-        (COUNTERS, true, false) => refused(folder, WITHOUT),
-        (COUNTERS, false, true) => refused(folder, NO_LONGER),
-        (BASELINE, ..) => refused(folder, &of_another_baseline(before, now)),
-        (what, ..) => match values {
-            Some((was, is)) => refused(folder, &other_value(what, &was, &is)),
-            None => changed(folder, what),
-        },
-    })
+    let Some(difference) = before.difference(now) else { return Ok(()) };
+    let why = match &difference {
+        Difference::Counters(Values { before, .. }) if before.is_empty() => WITHOUT.to_owned(),
+        Difference::Counters(Values { now, .. }) if now.is_empty() => NO_LONGER.to_owned(),
+        Difference::Baseline(names) => of_another_baseline(names),
+        other => changed(other),
+    };
+    Err(refused(folder, &why))
 }
 
-/// The baselines of both, and how to resume with the baseline of the beginning.
-fn of_another_baseline(before: &RunIdentity, now: &RunIdentity) -> String {
-    let said = |name: &Option<String>| match name {
+/// The baselines of both runs, and how to resume with the baseline of the beginning.
+fn of_another_baseline(names: &Values<Option<String>>) -> String {
+    let described = |name: &Option<String>| match name {
         Some(name) => format!("baseline `{name}`"),
         None => "no baseline".to_owned(),
     };
-    let remedy = match &before.baseline {
+    let remedy = match &names.before {
         Some(name) => format!("add --baseline {name}"),
         None => "leave the baseline out, and compare the finished run with `cargo gpuprof \
                  compare`"
             .to_owned(),
     };
-    let (was, is) = (said(&before.baseline), said(&now.baseline));
+    let (was, is) = (described(&names.before), described(&names.now));
     format!("it began with {was}, and now has {is}; to continue, {remedy}")
 }
 
-/// That `what` has another value.
-fn other_value(what: &str, was: &str, is: &str) -> String {
-    let said =
+/// That there is a `difference`, with both values if they are a few words.
+fn changed(difference: &Difference) -> String {
+    let quoted =
         |value: &str| if value.is_empty() { "nothing".to_owned() } else { format!("`{value}`") };
-    format!("{what} was {} when it began, and is {} now", said(was), said(is))
-}
-
-fn changed(folder: &Utf8Path, what: &str) -> Failure {
-    refused(folder, &format!("{what} changed since"))
+    match difference.values() {
+        Some(Values { before, now }) => {
+            let (was, is) = (quoted(&before), quoted(&now));
+            format!("{difference} was {was} when it began, and is {is} now")
+        }
+        None => format!("{difference} changed since"),
+    }
 }
 
 fn refused(folder: &Utf8Path, why: &str) -> Failure {

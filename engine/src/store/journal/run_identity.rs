@@ -4,26 +4,16 @@
 //! can resume the journal: unchanged, or on another device of the same model, on which unfinished
 //! series are measured again.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuprof_model::Axis;
 use gpuprof_model::machine::{Backend, CacheControl, Chip, ClockControl};
 use gpuprof_model::nvtx::NvtxPattern;
 use gpuprof_model::protocol::{CounterRange, Replay};
-use gpuprof_model::words::Word;
 use serde::{Deserialize, Serialize};
 
+use super::difference::{Difference, Values};
 use gpuprof_analysis::stats::repeats::Repeats;
-
-/// The difference if another version wrote the journal.
-pub(super) const TOOL_VERSION: &str = "the version of cargo-gpuprof";
-
-/// The difference if other counters are collected.
-pub(super) const COUNTERS: &str = "the counters";
-
-/// The difference if another baseline, or none, is given.
-pub(super) const BASELINE: &str = "the baseline";
 
 /// The build and device of a run: a resumed run must have the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,21 +85,6 @@ pub struct RunIdentity {
     pub collection: Option<BTreeMap<String, String>>,
 }
 
-/// A thing in which two runs differ.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    /// Its name.
-    pub what: String,
-    /// Its value in both, if that is a word or a few.
-    pub values: Option<(String, String)>,
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
 /// The build of a run's other revision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IdentityPart {
@@ -141,60 +116,68 @@ impl RunIdentity {
         self.device.as_ref().map(|(_, _, driver)| *driver)
     }
 
-    /// The first thing in which `now` differs, in words; none where all is the same, but for which
-    /// of several devices of one model it is measured on.
+    /// The first difference of `now`; none if all is the same, but for which of several devices of
+    /// one model it is measured on.
     pub fn difference(&self, now: &Self) -> Option<Difference> {
-        let has = |threshold| now.thresholds.contains(threshold);
-        let checks = [
-            (self.kernels == now.kernels, "the kernels (their PTX)"),
-            (self.series == now.series, "the axes or the selection of configurations"),
-            (self.base == now.base, "the other revision (--base)"),
-            (self.baseline == now.baseline, BASELINE),
-            (self.devices.len() == now.devices.len(), "the choice of devices (--devices)"),
-            (self.driver() == now.driver(), "the device or its driver"),
-            (self.backend == now.backend, "the backend"),
-            (self.chips == now.chips, "--chip"),
-            (self.harnesses == now.harnesses, "the harness executables"),
-            (self.cache_control == now.cache_control, "--cache-control"),
-            (self.clock_control == now.clock_control, "--clock-control"),
-            (self.order == now.order, "--interleave, --isolate or --ahead"),
-            (self.quick == now.quick, "--quick"),
-            (self.repeat == now.repeat, "--repeat"),
-            (self.counters == now.counters, COUNTERS),
-            (self.replay_mode == now.replay_mode, "--replay-mode"),
-            (self.counter_range == now.counter_range, "--range"),
-            (self.nvtx == now.nvtx, "--nvtx"),
-            (self.checks.is_none() || self.checks == now.checks, "verify, check or estimate"),
-            (self.thresholds.iter().all(has), "the thresholds"),
-            (
-                self.metrics.is_none() || self.metrics == now.metrics,
-                "the metrics of the configuration file",
-            ),
-            (!self.strict || now.strict, "--strict"),
-            (self.tool_version == now.tool_version, TOOL_VERSION),
-        ];
-        if let Some((_, what)) = checks.into_iter().find(|(same, _)| !same) {
-            let values = self.option(what).zip(now.option(what));
-            return Some(Difference { what: what.to_owned(), values });
-        }
-        let (before, after) = (self.collection.as_ref()?, now.collection.as_ref()?);
-        let text = |of: &BTreeMap<String, String>, what| of.get(what).cloned().unwrap_or_default();
-        let mut options = before.keys().chain(after.keys());
-        let what = options.find(|what| before.get(*what) != after.get(*what))?;
-        let values = Some((text(before, what), text(after, what)));
-        Some(Difference { what: what.clone(), values })
+        self.differences(now).into_iter().next()
     }
 
-    /// The value of the option `what`, if it is a word or a few.
-    fn option(&self, what: &str) -> Option<String> {
-        let text = match what {
-            "--cache-control" => self.cache_control.word().to_owned(),
-            "--clock-control" => self.clock_control.word().to_owned(),
-            "--replay-mode" => self.replay_mode.map_or("none", Replay::word).to_owned(),
-            "--range" => self.counter_range.unwrap_or_default().word().to_owned(),
-            "--nvtx" => self.nvtx.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
-            _ => return None,
-        };
-        Some(text)
+    /// Every difference of `now`; a difference precedes those that follow from it.
+    pub fn differences(&self, now: &Self) -> Vec<Difference> {
+        // A new field does not compile before this list has it.
+        #[rustfmt::skip]
+        let Self {
+            tool_version, kernels, harnesses, series, base, baseline, device: _, devices, backend,
+            chips, cache_control, clock_control, replay_mode, counter_range, nvtx, order, repeat,
+            quick, counters, checks, thresholds, metrics, strict, collection,
+        } = now;
+        let unless = |same: bool, difference: Difference| (!same).then_some(difference);
+        let ranges = (self.counter_range.unwrap_or_default(), counter_range.unwrap_or_default());
+        let known = |threshold| thresholds.contains(threshold);
+        let found = [
+            unless(self.kernels == *kernels, Difference::Kernels),
+            unless(self.series == *series, Difference::Configurations),
+            unless(self.base == *base, Difference::Base),
+            Values::unless_equal(&self.baseline, baseline).map(Difference::Baseline),
+            unless(self.devices.len() == devices.len(), Difference::Devices),
+            unless(self.driver() == now.driver(), Difference::Driver),
+            Values::unless_equal(&self.backend, backend).map(Difference::Backend),
+            Values::unless_equal(&self.chips, chips).map(Difference::Chips),
+            unless(self.harnesses == *harnesses, Difference::Harnesses),
+            Values::unless_equal(&self.cache_control, cache_control).map(Difference::CacheControl),
+            Values::unless_equal(&self.clock_control, clock_control).map(Difference::ClockControl),
+            unless(self.order == *order, Difference::Order),
+            unless(self.quick == *quick, Difference::Quick),
+            Values::unless_equal(&self.repeat, repeat).map(Difference::Repeat),
+            Values::unless_equal(&self.counters, counters).map(Difference::Counters),
+            Values::unless_equal(&self.replay_mode, replay_mode).map(Difference::ReplayMode),
+            Values::unless_equal(&ranges.0, &ranges.1).map(Difference::CounterRange),
+            Values::unless_equal(&self.nvtx, nvtx).map(Difference::Nvtx),
+            // Older journals have neither checks nor metrics nor the collection.
+            unless(self.checks.is_none() || self.checks == *checks, Difference::Checks),
+            unless(self.thresholds.iter().all(known), Difference::Thresholds),
+            unless(self.metrics.is_none() || self.metrics == *metrics, Difference::Metrics),
+            unless(!self.strict || *strict, Difference::Strict),
+            unless(self.tool_version == *tool_version, Difference::ToolVersion),
+        ];
+        let collections = self.collection.as_ref().zip(collection.as_ref());
+        let others = collections.map(|(before, now)| differences_by_option(before, now));
+        found.into_iter().flatten().chain(others.into_iter().flatten()).collect()
     }
+}
+
+/// The options with other values, or with a value in one of the two alone.
+fn differences_by_option(
+    before: &BTreeMap<String, String>,
+    now: &BTreeMap<String, String>,
+) -> Vec<Difference> {
+    let value = |of: &BTreeMap<String, String>, option| of.get(option).cloned().unwrap_or_default();
+    let options: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    let differing = options.into_iter().filter(|&option| before.get(option) != now.get(option));
+    differing
+        .map(|option| {
+            let values = Values { before: value(before, option), now: value(now, option) };
+            Difference::Collection { option: option.clone(), values }
+        })
+        .collect()
 }

@@ -162,7 +162,7 @@ fn collection_of_counters_is_resumed() {
 #[test]
 fn a_run_of_other_code_axes_or_devices_is_not_resumed() {
     type Change = (&'static str, fn(&mut RunIdentity));
-    let changes: [Change; 6] = [
+    let changes: [Change; 5] = [
         ("the kernels (their PTX)", |m| m.kernels.clear()),
         ("the axes or the selection of configurations", |m| m.series.clear()),
         ("the device or its driver", |m| m.device = None),
@@ -171,7 +171,6 @@ fn a_run_of_other_code_axes_or_devices_is_not_resumed() {
             m.base = Some(IdentityPart { kernels, harnesses, series });
         }),
         ("the choice of devices (--devices)", |m| m.devices = vec!["GPU-2".into()]),
-        ("--repeat", |m| m.repeat = Repeats::exactly(5)),
     ];
     for (what, change) in changes {
         let (_keep, path) = folder();
@@ -192,7 +191,14 @@ fn a_run_of_other_code_axes_or_devices_is_not_resumed() {
 #[test]
 fn a_run_with_another_value_of_an_option_is_not_resumed_and_both_values_are_named() {
     type Change = (&'static str, fn(&mut RunIdentity));
-    let changes: [Change; 6] = [
+    let changes: [Change; 9] = [
+        ("--backend was `cuda` when it began, and is `emulator` now", |m| {
+            m.backend = Backend::Emulator;
+        }),
+        ("--chip was nothing when it began, and is `l4,h100` now", |m| {
+            m.chips = vec![Chip::L4, Chip::H100];
+        }),
+        ("--repeat was `3` when it began, and is `5` now", |m| m.repeat = Repeats::exactly(5)),
         ("--replay-mode was `none` when it began, and is `range` now", |m| {
             m.replay_mode = Some(Replay::Range);
         }),
