@@ -48,17 +48,18 @@ pub fn changes(baseline: &Run, run: &Run) -> Vec<CodeChange> {
         let Some(theirs) = baseline.series.iter().find(|series| series.id == ours.id) else {
             continue;
         };
-        let sources = (&baseline.provenance.sources, &run.provenance.sources);
-        changes.extend(of_series((theirs, ours), sources));
+        let sources = [&baseline.provenance.sources, &run.provenance.sources];
+        changes.extend(changes_of_series(theirs, ours, sources));
     }
     changes.truncate(MOST_KERNELS);
     changes
 }
 
 /// The changed kernels of a series, each at the configuration with the largest change of counts.
-fn of_series(
-    (theirs, ours): (&SeriesResult, &SeriesResult),
-    sources: (&Sources, &Sources),
+fn changes_of_series(
+    theirs: &SeriesResult,
+    ours: &SeriesResult,
+    [old_sources, new_sources]: [&Sources; 2],
 ) -> Vec<CodeChange> {
     let mut found: BTreeMap<&str, (u64, CodeChange)> = BTreeMap::new();
     for row in &ours.configurations {
@@ -75,11 +76,12 @@ fn of_series(
             }
             let moved = moved(old, code) + 1;
             if found.get(kernel).is_none_or(|(most, _)| moved > *most) {
-                let mut change = of_kernel((old, code), sources);
+                let old = KernelSource { code: old, sources: old_sources };
+                let mut change = change_of_kernel(old, KernelSource { code, sources: new_sources });
                 change.series = ours.id.to_string();
                 change.configuration = row.configuration.to_string();
                 change.facts = facts(before, row);
-                change.facts.extend(live_registers(old, code));
+                change.facts.extend(live_registers(old.code, code));
                 found.insert(kernel, (moved, change));
             }
         }
@@ -110,11 +112,16 @@ fn moved(old: &CountedCode, new: &CountedCode) -> u64 {
     MOVED.into_iter().map(|of| total(old, of).abs_diff(total(new, of))).sum()
 }
 
-fn of_kernel(
-    (old, new): (&CountedCode, &CountedCode),
-    (old_sources, new_sources): (&Sources, &Sources),
-) -> CodeChange {
-    let lines = source_pairs((old, old_sources), (new, new_sources));
+/// The code of a kernel in a revision, and the lines of that revision's sources.
+#[derive(Clone, Copy)]
+struct KernelSource<'r> {
+    code: &'r CountedCode,
+    sources: &'r Sources,
+}
+
+fn change_of_kernel(before: KernelSource<'_>, after: KernelSource<'_>) -> CodeChange {
+    let lines = source_pairs(before, after);
+    let (old, new) = (before.code, after.code);
     let machine_opcodes = have_machine(old, new).then(|| opcodes::of_machine(old, new));
     let executed = machine_opcodes.as_ref().is_some_and(|mix| mix.executed);
     CodeChange {
@@ -184,15 +191,13 @@ struct SourcePairs<'r> {
 
 /// The known lines of all files side by side: the lines of the kernel, or all lines if none of
 /// those changed. Then a change elsewhere, such as in an index function, changed the kernel.
-fn source_pairs<'r>(
-    (old, old_sources): (&'r CountedCode, &Sources),
-    (new, new_sources): (&'r CountedCode, &Sources),
-) -> SourcePairs<'r> {
+fn source_pairs<'r>(before: KernelSource<'r>, after: KernelSource<'r>) -> SourcePairs<'r> {
+    let (old, new) = (before.code, after.code);
     let (mut rows, mut matched) = (Vec::new(), Vec::new());
     let files = old.listing.files.iter().chain(&new.listing.files).map(String::as_str);
     for file in files.collect::<BTreeSet<&str>>() {
-        let Some(both) = FilePairs::new(file, (old_sources, new_sources)) else { continue };
-        let FilePairs { before, after, pairs, corresponding } = both;
+        let both = FilePairs::new(file, before.sources, after.sources);
+        let Some(FilePairs { before, after, pairs, corresponding }) = both else { continue };
         let place = |line| SourceLine { file, line };
         let numbers = |(a, b): (usize, usize)| (place(before[a].0), place(after[b].0));
         matched.extend(corresponding.into_iter().map(numbers));
@@ -253,14 +258,16 @@ struct FilePairs<'s> {
 
 impl<'s> FilePairs<'s> {
     /// The lines of `file`, if both sides have some.
-    fn new(file: &str, sources: (&'s Sources, &'s Sources)) -> Option<Self> {
-        Self::of_moved((file, file), sources)
+    fn new(file: &str, old: &'s Sources, new: &'s Sources) -> Option<Self> {
+        Self::of_moved(file, old, file, new)
     }
 
     /// The lines of a file that has another name in each revision, if both sides have some.
     fn of_moved(
-        (old_file, new_file): (&str, &str),
-        (old, new): (&'s Sources, &'s Sources),
+        old_file: &str,
+        old: &'s Sources,
+        new_file: &str,
+        new: &'s Sources,
     ) -> Option<Self> {
         let before: Vec<(u32, &str)> = old.lines(old_file).collect();
         let after: Vec<(u32, &str)> = new.lines(new_file).collect();

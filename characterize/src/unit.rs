@@ -146,8 +146,10 @@ impl Instruction {
     fn run(
         &self,
         gpu: &Gpu,
-        (kernel, out): (&Kernel, &mut Buffer),
-        (blocks, rounds): (u32, u32),
+        kernel: &Kernel,
+        out: &mut Buffer,
+        blocks: u32,
+        rounds: u32,
     ) -> Result<(f64, f64), Problem> {
         gpu.zero(out)?;
         let expected = (self.expected)(rounds * LENGTH);
@@ -166,9 +168,9 @@ impl Instruction {
 pub fn measure(gpu: &Gpu, sizes: &Sizes, results: &mut Results) -> Result<(), Problem> {
     let mut out = gpu.allocate(6)?;
     let kernel = gpu.compile(&FLOAT.ptx(), "unit")?;
-    let load = (sizes.multiprocessors, 32 * sizes.rounds);
+    let (blocks, rounds) = (sizes.multiprocessors, 32 * sizes.rounds);
     let periods = gpu.repeat(|| {
-        let (clocks, nanoseconds) = FLOAT.run(gpu, (&kernel, &mut out), load)?;
+        let (clocks, nanoseconds) = FLOAT.run(gpu, &kernel, &mut out, blocks, rounds)?;
         Ok(nanoseconds / clocks)
     })?;
     results.add(Constant::ClockGhz, 1.0 / periods.least, periods);
@@ -186,7 +188,7 @@ pub fn measure(gpu: &Gpu, sizes: &Sizes, results: &mut Results) -> Result<(), Pr
             }
         };
         let mut clocks = |rounds| -> Result<Times, Problem> {
-            gpu.repeat(|| Ok(it.run(gpu, (&kernel, &mut out), (1, rounds))?.0))
+            gpu.repeat(|| Ok(it.run(gpu, &kernel, &mut out, 1, rounds)?.0))
         };
         let (few, many) = (clocks(sizes.rounds / 4)?, clocks(sizes.rounds)?);
         let count = f64::from((sizes.rounds - sizes.rounds / 4) * CHAINS * LENGTH);

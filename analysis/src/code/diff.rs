@@ -121,7 +121,7 @@ pub(super) fn correspondences(
         }
         let mut old: BTreeSet<usize> = hunk.iter().filter_map(|pair| pair.before).collect();
         let mut new: BTreeSet<usize> = hunk.iter().filter_map(|pair| pair.after).collect();
-        let alike = alike((before, &old), (after, &new));
+        let alike = similar_lines(before, &old, after, &new);
         for (a, b) in alike.into_iter().chain(replaced) {
             if old.contains(&a) && new.contains(&b) {
                 old.remove(&a);
@@ -133,10 +133,13 @@ pub(super) fn correspondences(
     found
 }
 
-/// The pairs of similar lines of two texts, the most similar first.
-fn alike(
-    (before, old): (&[String], &BTreeSet<usize>),
-    (after, new): (&[String], &BTreeSet<usize>),
+/// The pairs of similar lines of two texts, at the positions `old` and `new`, the most similar
+/// first.
+fn similar_lines(
+    before: &[String],
+    old: &BTreeSet<usize>,
+    after: &[String],
+    new: &BTreeSet<usize>,
 ) -> Vec<(usize, usize)> {
     if old.len().saturating_mul(new.len()) > MOST_ALIKE {
         return Vec::new();

@@ -84,7 +84,7 @@ fn earlier_lines<'r>(
         let is_new = !old_files.contains(file);
         let old_file = if is_new { gone.copied() } else { Some(file) };
         let lines = new.lines(file).map(|(line, _)| SourceLine { file, line });
-        let both = old_file.and_then(|old_file| FilePairs::of_moved((old_file, file), (old, new)));
+        let both = old_file.and_then(|old_file| FilePairs::of_moved(old_file, old, file, new));
         if both.is_none() && !is_new {
             continue;
         }

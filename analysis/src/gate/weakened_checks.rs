@@ -63,7 +63,7 @@ pub(super) fn of_series(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<Strin
             None => format!("{id}: the baseline's threshold `{lost}` is gone"),
         }
     });
-    let looser = looser_than_default((theirs, &before), (ours, &here)).into_iter();
+    let looser = looser_than_default(theirs, &before, ours, &here).into_iter();
     ways.into_iter().flatten().chain(lost).chain(looser).collect()
 }
 
@@ -83,8 +83,10 @@ fn lost_thresholds<'t>(
 /// A sentence for each of the run's thresholds that replaces a default one, which held in the
 /// baseline, and allows more.
 fn looser_than_default(
-    (theirs, before): (&SeriesResult, &[Threshold]),
-    (ours, here): (&SeriesResult, &[Threshold]),
+    theirs: &SeriesResult,
+    before: &[Threshold],
+    ours: &SeriesResult,
+    here: &[Threshold],
 ) -> Vec<String> {
     if !here.iter().any(Threshold::needs_baseline) {
         return Vec::new();

@@ -17,7 +17,7 @@ use gpuprof_model::run::Run;
 use super::StandardOutput;
 use super::run::baseline::becoming::NewBaseline;
 use super::run::baseline::compared;
-use super::run::{Exports, prune};
+use super::run::{Exports, Storage, StoredView, prune};
 use super::settings::{Layers, Settings};
 use super::stored::{check_view, layers, places, with_metrics_of};
 use super::view_settings::{self, PlacedView};
@@ -67,16 +67,15 @@ pub fn merge(
     // Without a counterpart, thresholds relative to it do not count yet, as in a run.
     let gate = Gate { first: save_to.is_some() && !compared, ..opened.settings.gate() };
     let outcome = RunOutcome::decide(&run, gate, []);
-    let kept = save_to.as_ref().map(|(name, path)| {
-        NewBaseline::new((name, path), (&run, outcome), absent.no_baseline(name))
-    });
-    let outcome = kept.as_ref().map_or(outcome, |kept| kept.adjust(outcome));
+    let baseline = save_to
+        .as_ref()
+        .map(|(name, path)| NewBaseline::new(name, path, &run, outcome, absent.no_baseline(name)));
     let save = |outcome: RunOutcome| {
         folder.save(&run, base.as_ref(), outcome.exit_code, outcome.gate.gated)
     };
-    let (view, on) = (&opened.view.view, (&opened.settings, stdout));
-    let keep = || kept.map_or(Ok(()), |kept| kept.write(&run, notes));
-    let outcome = opened.exports.conclude_stored(&run, outcome, (save, keep), view, on, out)?;
+    let storage = Storage { save, baseline };
+    let shown = StoredView { view: &opened.view.view, settings: &opened.settings, stdout };
+    let outcome = opened.exports.conclude_stored(&run, outcome, storage, shown, out)?;
     prune(&opened.target, opened.settings.keep_runs.value, notes);
     Ok(outcome.exit_code)
 }

@@ -26,7 +26,7 @@ use gpuprof_system::interrupt::Interrupt;
 use prepare::inputs::Inputs;
 
 pub(super) use conclude::prune;
-pub(super) use output::exports::Exports;
+pub(super) use output::exports::{Exports, Storage, StoredView};
 pub(super) use output::presenter::{Presenter, Table};
 pub(super) use prepare::NO_NOISE;
 pub(super) use prepare::request::Request;
@@ -92,7 +92,7 @@ pub(super) fn profile(
         prepare::slice::end_empty(&inputs)?;
         return Ok(ExitCode::Success);
     }
-    let (plan, holds) = prepare::plan((inputs, chosen), (interrupt, &mut watch))?;
+    let (plan, holds) = prepare::plan(inputs, chosen, interrupt, &mut watch)?;
     let refused = counters::missing::check(&plan);
     if plan.inputs.request.dry_run {
         output::dry_run::show(&plan, refused.err().as_ref(), out)?;

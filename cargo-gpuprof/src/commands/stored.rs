@@ -72,10 +72,12 @@ pub(super) fn write(
 /// A malformed one, one with names that no series has, and view options with a format that shows
 /// everything.
 fn view(
-    (options, verbose): (&ViewOptions, bool),
+    options: &ViewOptions,
+    verbose: bool,
     settings: &Settings,
     format: Format,
-    (catalogue, run): (&Catalogue, &Run),
+    catalogue: &Catalogue,
+    run: &Run,
 ) -> Result<View> {
     if !format.report(FormatSettings::default()).takes_view() {
         if *options == ViewOptions::default() {
@@ -146,7 +148,7 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
             return Err(Failure::usage("--open shows the HTML page: leave out the other --format"));
         }
     };
-    let view = view((&options.view, options.verbose), &settings, format, (&catalogue, &run))?;
+    let view = view(&options.view, options.verbose, &settings, format, &catalogue, &run)?;
     let screen = on.screen(settings.color.value);
     if let Some(place) = &options.source {
         return source_view::report(&run, place.as_ref(), options, &view, screen, out);
@@ -183,15 +185,14 @@ pub fn compare(
     let baselines = Baselines::new(&root, &target);
     let before = baselines.stored(&target, &options.baseline)?;
     let after = baselines.stored(&target, &options.run)?;
-    refuse_itself((&options.baseline, &before), (&options.run, &after))?;
+    refuse_itself(&options.baseline, &before, &options.run, &after)?;
     refuse_quick(&options.run, &after)?;
     let (layers, known) = layers(&root, &options.configuration)?;
     let settings = Settings::new(options.given.clone(), &layers);
     // Directions are the run's: those that a file set for the baseline alone do not apply to the
     // run.
     let catalogue = with_names_of(with_metrics_of(known, &after), &before);
-    let view =
-        view((&options.view, options.verbose), &settings, options.format, (&catalogue, &after))?;
+    let view = view(&options.view, options.verbose, &settings, options.format, &catalogue, &after)?;
     let in_force = thresholds_in_force(&catalogue, &after, (&layers, &options.threshold))?;
     let mut against = Against {
         name: options.baseline.clone(),
@@ -247,14 +248,19 @@ fn start_paths_at_repository(run: &mut Run, root: &Utf8Path) {
 ///
 /// # Errors
 /// Both names are of one run (exit code 2).
-pub(super) fn refuse_itself(before: (&str, &Run), after: (&str, &Run)) -> Result<()> {
-    if before.1.id != after.1.id {
+pub(super) fn refuse_itself(
+    baseline_name: &str,
+    baseline: &Run,
+    name: &str,
+    run: &Run,
+) -> Result<()> {
+    if baseline.id != run.id {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "`{}` and `{}` are the same run, {}: a run is compared with an earlier one; \
-         `cargo gpuprof runs list` lists them",
-        before.0, after.0, after.1.id
+        "`{baseline_name}` and `{name}` are the same run, {}: a run is compared with an earlier \
+         one; `cargo gpuprof runs list` lists them",
+        run.id
     )))
 }
 

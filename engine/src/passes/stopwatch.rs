@@ -4,6 +4,7 @@
 //! microseconds since the run began; at most [`MOST_SPANS`].
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use gpuprof_model::run::{MOST_SPANS, Span, Spent};
@@ -29,7 +30,7 @@ impl Stopwatch {
     pub fn times<T>(&mut self, spent: Spent, what: &str, work: impl FnOnce() -> T) -> T {
         let begin = Instant::now();
         let done = work();
-        self.add(spent, what.to_owned(), (0, 0), (begin, Instant::now()));
+        self.add(spent, what.to_owned(), 0, 0, begin..Instant::now());
         done
     }
 
@@ -43,7 +44,7 @@ impl Stopwatch {
         for Stretch { spent, what, process, begin, end, .. } in stretches {
             let next = u32::try_from(self.processes.len() + 1).unwrap_or(u32::MAX);
             let process = *self.processes.entry((device, process)).or_insert(next);
-            self.add(spent, what, (process, device), (begin, end));
+            self.add(spent, what, process, device, begin..end);
         }
     }
 
@@ -56,14 +57,15 @@ impl Stopwatch {
         &mut self,
         spent: Spent,
         what: String,
-        (process, device): (u32, usize),
-        (begin, end): (Instant, Instant),
+        process: u32,
+        device: usize,
+        time: Range<Instant>,
     ) {
         if self.spans.len() >= MOST_SPANS {
             return;
         }
-        let begin_us = microseconds(begin.saturating_duration_since(self.begun));
-        let end_us = microseconds(end.saturating_duration_since(self.begun));
+        let begin_us = microseconds(time.start.saturating_duration_since(self.begun));
+        let end_us = microseconds(time.end.saturating_duration_since(self.begun));
         self.spans.push(Span {
             spent,
             what,

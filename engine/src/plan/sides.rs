@@ -47,21 +47,23 @@ impl Both {
         Self { harnesses, heads: heads.len(), checked: heads, pairs, known: Vec::new() }
     }
 
-    /// Joins the series of this revision with the series of the other one's harnesses. For a
-    /// slice, `whole` has the configurations of the whole plan by series: those of another slice
-    /// have not vanished.
+    /// Joins the series of this revision, `heads`, with those that the other one's harnesses
+    /// `described`. For a slice, `whole` has the configurations of the whole plan by series: those
+    /// of another slice have not vanished.
     ///
     /// # Errors
     /// They have no configuration in common (exit code 4), and this is not a slice.
     pub fn join(
-        (harnesses, heads): (Vec<Harness>, Vec<Checked>),
-        (theirs, described): (&[Harness], BTreeMap<usize, Vec<SeriesDescription>>),
+        harnesses: Vec<Harness>,
+        heads: Vec<Checked>,
+        other_harnesses: &[Harness],
+        described: BTreeMap<usize, Vec<SeriesDescription>>,
         selection: &Selection,
         whole: Option<&Whole>,
     ) -> Result<Self> {
         let joined = join(&heads, described, harnesses.len(), (selection, whole))?;
         Ok(Self {
-            harnesses: [&harnesses, theirs].concat(),
+            harnesses: [&harnesses, other_harnesses].concat(),
             heads: heads.len(),
             checked: [heads, joined.checked].concat(),
             pairs: joined.pairs,

@@ -154,9 +154,11 @@ impl<'s> Charted<'s> {
         let worst = ratios.iter().flatten().copied().fold(1.0, f64::max);
         let mut pictures: Vec<(String, Vec<Cell>)> = Vec::new();
         for (row, result) in self.series.configurations.iter().enumerate() {
-            let Some(cell) = self.cell(row, result, (across, down), (ratios[row], worst)) else {
-                continue;
+            let badness = match ratios[row] {
+                Some(ratio) if worst > 1.0 => ratio.max(1.0).ln() / worst.ln(),
+                _ => 0.0,
             };
+            let Some(cell) = self.cell(row, result, across, down, badness) else { continue };
             let name = named(result, others);
             match pictures.iter_mut().find(|(other, _)| *other == name) {
                 Some((_, cells)) => cells.push(cell),
@@ -181,14 +183,11 @@ impl<'s> Charted<'s> {
         &self,
         row: usize,
         result: &ConfigurationResult,
-        (across, down): (&Axis, &Axis),
-        (ratio, worst): (Option<f64>, f64),
+        across: &Axis,
+        down: &Axis,
+        badness: f64,
     ) -> Option<Cell> {
         let value = best::value(result, self.metric)?;
-        let badness = match ratio {
-            Some(ratio) if worst > 1.0 => ratio.max(1.0).ln() / worst.ln(),
-            _ => 0.0,
-        };
         Some(Cell {
             at: (position(result, across)?, position(result, down)?),
             badness,

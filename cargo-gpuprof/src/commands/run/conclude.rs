@@ -5,7 +5,7 @@
 //! full disk, or a missing folder, keeps no measurement from standard output.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use camino::Utf8Path;
@@ -20,6 +20,7 @@ use super::counters::missing;
 use super::measure::Measured;
 use crate::commands::run::baseline::becoming::NewBaseline;
 use crate::commands::run::measure::results::Collected;
+use crate::commands::run::output::exports::{Ended, Storage};
 use crate::commands::run::output::presenter::Presenter;
 use crate::commands::run::prepare::inputs::Inputs;
 use crate::commands::run::prepare::prepared::{Plan, Prepared};
@@ -71,7 +72,6 @@ pub(super) fn conclude(
     };
     run.conclusion = conclusion::conclude(&run, &known);
     run.advice = advice::of_run(&run, &prepared.plan.rules, &prepared.plan.catalogue);
-    let ending = Ending { inputs, base: base.as_ref().and_then(|base| base.run.as_ref().ok()) };
     let obstacle = thresholds_without_counters(&prepared.plan, &run, &denied);
     obstacle.iter().for_each(console::say);
     let cut_short = outcome.is_err() || signal.is_some();
@@ -80,14 +80,17 @@ pub(super) fn conclude(
     let others = others.chain(obstacle.map(|_| ExitCode::NotPossible));
     let others = others.chain(ended.as_ref().err().map(|failure| failure.code));
     let outcome = RunOutcome::decide(&run, inputs.gate, others);
-    let kept =
-        save_to.as_ref().map(|(name, path)| NewBaseline::new((name, path), (&run, outcome), None));
-    let outcome = kept.as_ref().map_or(outcome, |kept| kept.adjust(outcome));
-    let keep = || kept.map_or(Ok(()), |kept| kept.write(&run, inputs.notes()));
-    let concluded = ending.write(&run, (outcome, ended), keep, out, |outcome, out| {
+    let baseline =
+        save_to.as_ref().map(|(name, path)| NewBaseline::new(name, path, &run, outcome, None));
+    let ended = Ended { outcome, result: ended };
+    let other = base.as_ref().and_then(|base| base.run.as_ref().ok());
+    let save =
+        |outcome: RunOutcome| inputs.folder.save(&run, other, outcome.exit_code, inputs.gate.gated);
+    let storage = Storage { save, baseline };
+    let concluded = inputs.exports.conclude(&run, ended, storage, out, |outcome, out| {
         presenter.show(&run, outcome, (settings, &inputs.view.view), out)
     });
-    ending.print_how_to_continue(cut_short);
+    print_how_to_continue(inputs, cut_short);
     let outcome = concluded?;
     if inputs.slice.is_none() {
         prune(&source.stored, settings.keep_runs.value, inputs.notes());
@@ -130,45 +133,19 @@ fn thresholds_without_counters(
     })
 }
 
-/// The outputs of an ending run.
-struct Ending<'a> {
-    inputs: &'a Inputs,
-    /// The other revision, if it was measured as well.
-    base: Option<&'a Run>,
-}
-
-impl Ending<'_> {
-    /// Writes and shows `run` with the engine's `outcome`; `show` writes it to `out`.
-    ///
-    /// # Errors
-    /// As [`Exports::conclude`](super::Exports::conclude).
-    fn write(
-        &self,
-        run: &Run,
-        outcome: (RunOutcome, Result<()>),
-        keep: impl FnOnce() -> Result<()>,
-        out: &mut dyn Write,
-        show: impl FnOnce(RunOutcome, &mut dyn Write) -> io::Result<()>,
-    ) -> Result<RunOutcome> {
-        let Inputs { exports, folder, gate, .. } = self.inputs;
-        let save = |outcome: RunOutcome| folder.save(run, self.base, outcome.exit_code, gate.gated);
-        exports.conclude(run, outcome, (save, keep), (self.inputs.notes(), out), show)
-    }
-
-    /// Prints how to continue a run that was `cut_short`, or a slice.
-    fn print_how_to_continue(&self, cut_short: bool) {
-        let Inputs { folder, slice, .. } = self.inputs;
-        let notes = self.inputs.notes();
-        match slice {
-            _ if cut_short => {
-                let id = if slice.is_some() { "auto" } else { &folder.id };
-                notes.say(format_args!(
-                    "to continue where it stopped, add --resume {id} to the same command"
-                ));
-            }
-            Some(slice) => notes.say(slice.describe_measured(&folder.path)),
-            None => {}
+/// Prints how to continue a run that was `cut_short`, or a slice.
+fn print_how_to_continue(inputs: &Inputs, cut_short: bool) {
+    let Inputs { folder, slice, .. } = inputs;
+    let notes = inputs.notes();
+    match slice {
+        _ if cut_short => {
+            let id = if slice.is_some() { "auto" } else { &folder.id };
+            notes.say(format_args!(
+                "to continue where it stopped, add --resume {id} to the same command"
+            ));
         }
+        Some(slice) => notes.say(slice.describe_measured(&folder.path)),
+        None => {}
     }
 }
 

@@ -67,12 +67,15 @@ pub(super) fn measure(
     let series: Vec<_> = prepared.plan.both.checked.iter().map(|it| &it.planned).collect();
     let limit = limit(&prepared.plan.inputs.settings.timeout.origin);
     let begun = Instant::now();
-    let told = (journal, provenance(prepared, &replayed, &start));
-    let conflicts = Conflicts::new(prepared, &executions, interrupt);
-    let machine_code = MachineCode::new(&prepared.plan, &executions);
-    let additions = (conflicts, machine_code);
-    let mut listeners =
-        Listeners::new(prepared, told, additions, watch, tells_events.then_some(out));
+    let mut listeners = Listeners::new(
+        prepared,
+        journal,
+        provenance(prepared, &replayed, &start),
+        Conflicts::new(prepared, &executions, interrupt),
+        MachineCode::new(&prepared.plan, &executions),
+        watch,
+        tells_events.then_some(out),
+    );
     let planned = planned(prepared, (&series, &limit), &executions, &needed);
     let outcome = match listeners.lines.run_started(prepared) {
         Ok(()) => passes::run(planned, &replayed, &mut listeners),
@@ -182,8 +185,10 @@ struct Listeners<'a, W> {
 impl<'a, W: Write> Listeners<'a, W> {
     fn new(
         prepared: &'a Prepared,
-        (journal, provenance): (Journal, Provenance),
-        (conflicts, machine_code): (Conflicts<'a>, MachineCode<'a>),
+        journal: Journal,
+        provenance: Provenance,
+        conflicts: Conflicts<'a>,
+        machine_code: MachineCode<'a>,
         watch: Stopwatch,
         out: Option<&'a mut W>,
     ) -> Self {

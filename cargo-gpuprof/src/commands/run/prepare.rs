@@ -176,8 +176,10 @@ pub(super) fn series(inputs: &mut Inputs, interrupt: &Interrupt) -> Result<Chose
 /// Sections and devices that are not there; devices that another run holds; counters that the chip
 /// does not have.
 pub(super) fn plan(
-    (inputs, chosen): (Inputs, Chosen),
-    (interrupt, watch): (&Interrupt, &mut Stopwatch),
+    inputs: Inputs,
+    chosen: Chosen,
+    interrupt: &Interrupt,
+    watch: &mut Stopwatch,
 ) -> Result<(Plan, Vec<Hold>)> {
     let passes = inputs.folder.passes();
     let probe = HarnessProcess::for_query(&passes, interrupt);
@@ -363,7 +365,7 @@ fn both(
         .map(|(harness, all)| (harness, all.into_iter().flat_map(on_chips).collect()))
         .collect();
     let whole = inputs.slice.as_ref().map(|slice| &slice.whole);
-    let joined = Both::join((own, heads), (theirs, described), selection, whole);
+    let joined = Both::join(own, heads, theirs, described, selection, whole);
     joined.map_err(|f| base.blamed(f))
 }
 

@@ -24,8 +24,10 @@ impl<'a> NewBaseline<'a> {
     /// Decides whether `run`, which ends with `outcome`, may become the baseline `name` in `path`:
     /// a bad or incomplete run may not. `obstacle` is a reason that the caller knows.
     pub(in crate::commands) fn new(
-        (name, path): (&'a str, &'a Utf8Path),
-        (run, outcome): (&Run, RunOutcome),
+        name: &'a str,
+        path: &'a Utf8Path,
+        run: &Run,
+        outcome: RunOutcome,
         obstacle: Option<String>,
     ) -> Self {
         let obstacle = obstacle.or_else(|| {

@@ -10,7 +10,7 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::run::SeriesResult;
 
 use crate::commands::run::baseline::compared;
-use crate::commands::run::output::exports::Exports;
+use crate::commands::run::output::exports::{Exports, Storage, StoredView};
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::stored::{
     check_view, places, refuse_itself, refuse_quick, thresholds_in_force, with_metrics_of,
@@ -56,7 +56,7 @@ pub(in crate::commands) fn run(
     let catalogue = with_metrics_of(sections.catalogue().clone(), &loaded);
     check_view(&placed, &catalogue, &loaded)?;
     if let Ok(before) = &against.run {
-        refuse_itself((&against.name, before), (name, &loaded))?;
+        refuse_itself(&against.name, before, name, &loaded)?;
     }
     refuse_quick(name, &loaded)?;
     against.name_as(&loaded.series);
@@ -65,8 +65,9 @@ pub(in crate::commands) fn run(
     let mut run = rejudge_each(&catalogue, loaded, of, &against);
     settings.record_gate(&mut run.provenance);
     let outcome = RunOutcome::decide(&run, settings.gate(), []);
-    let (view, on) = (&placed.view, (&settings, stdout));
-    let outcome = exports.conclude_stored(&run, outcome, (|_| Ok(()), || Ok(())), view, on, out)?;
+    let storage = Storage { save: |_| Ok(()), baseline: None };
+    let shown = StoredView { view: &placed.view, settings: &settings, stdout };
+    let outcome = exports.conclude_stored(&run, outcome, storage, shown, out)?;
     Ok(outcome.exit_code)
 }
 

@@ -12,6 +12,7 @@ use gpuprof_model::run::Run;
 
 use crate::commands::StandardOutput;
 use crate::commands::charts::ChartFolder;
+use crate::commands::run::baseline::becoming::NewBaseline;
 use crate::commands::settings::Settings;
 use crate::options::MessageFormat;
 use gpuprof_engine::store::check_writable;
@@ -28,6 +29,36 @@ pub(in crate::commands) struct Exports {
     files: Vec<(Utf8PathBuf, Format)>,
     /// The folder of the charts.
     charts: Option<ChartFolder>,
+    /// The progress messages, next to which the table goes if an export takes standard output.
+    notes: Notes,
+}
+
+/// The end of a measurement.
+pub(in crate::commands) struct Ended {
+    /// The outcome, the failure included.
+    pub outcome: RunOutcome,
+    /// The failure that ended the measurement early.
+    pub result: Result<()>,
+}
+
+/// The places where a run is kept. `S` stores the run with its outcome, once more if a later output
+/// makes the outcome worse.
+pub(in crate::commands) struct Storage<'a, S: Fn(RunOutcome) -> Result<()>> {
+    /// Stores the run.
+    pub save: S,
+    /// The baseline that the run becomes.
+    pub baseline: Option<NewBaseline<'a>>,
+}
+
+/// How a stored run is shown.
+#[derive(Clone, Copy)]
+pub(in crate::commands) struct StoredView<'a> {
+    /// The rows and columns.
+    pub view: &'a View,
+    /// The settings of the format.
+    pub settings: &'a Settings,
+    /// Standard output.
+    pub stdout: StandardOutput,
 }
 
 impl Exports {
@@ -60,43 +91,46 @@ impl Exports {
         }
         let charts = Settings::export(&settings.export_svg, root);
         let charts = charts.map(|path| ChartFolder::open(&path)).transpose()?;
-        Ok(Self { files, charts })
+        Ok(Self { files, charts, notes: settings.notes() })
     }
 
-    /// Ends a run: writes the files, lets `save` store it and `keep` make it a baseline, and shows
-    /// it to `out`, as an export or by `show`. All are tried, but a run that is not stored is not
-    /// kept. `outcome` includes the failure that `ended` the measurement early. If output fails,
-    /// earlier files are written again with the worse outcome.
+    /// Ends a run: writes the files, stores it, makes it a baseline, and shows it to `out`, as an
+    /// export or by `show`. All are tried, but a run that is not stored becomes no baseline. If
+    /// output fails, earlier files are written again with the worse outcome.
     ///
     /// # Errors
     /// The first failure, with the exit code of the outcome.
     pub(in crate::commands) fn conclude(
         &self,
         run: &Run,
-        (outcome, ended): (RunOutcome, Result<()>),
-        (save, keep): (impl Fn(RunOutcome) -> Result<()>, impl FnOnce() -> Result<()>),
-        (notes, out): (Notes, &mut dyn Write),
+        ended: Ended,
+        storage: Storage<'_, impl Fn(RunOutcome) -> Result<()>>,
+        out: &mut dyn Write,
         show: impl FnOnce(RunOutcome, &mut dyn Write) -> io::Result<()>,
     ) -> Result<RunOutcome> {
         let and = |outcome: RunOutcome, result: &Result<()>| match result {
             Ok(()) => outcome,
             Err(failure) => outcome.or_worse(failure.code),
         };
+        let Storage { save, baseline } = storage;
+        let outcome = baseline.as_ref().map_or(ended.outcome, |it| it.adjust(ended.outcome));
         let written = self.write_files(run, outcome);
         let after_files = and(outcome, &written);
         let saved = save(after_files);
-        let kept = if written.is_ok() && saved.is_ok() { keep() } else { Ok(()) };
+        let kept = match baseline {
+            Some(baseline) if written.is_ok() && saved.is_ok() => baseline.write(run, self.notes),
+            Some(_) | None => Ok(()),
+        };
         let stored = and(and(after_files, &saved), &kept);
-        let shown = self
-            .show(run, stored, notes, out, |out| show(stored, out))
-            .map_err(Failure::standard_output);
+        let shown = self.show(run, stored, out, |out| show(stored, out));
+        let shown = shown.map_err(Failure::standard_output);
         let last = and(stored, &shown);
         if last != outcome {
             // The first failure is reported; these files then agree with the exit code.
             let _ = self.write_files(run, last);
             let _ = save(last);
         }
-        let whole = ended.and(written).and(saved).and(kept).and(shown);
+        let whole = ended.result.and(written).and(saved).and(kept).and(shown);
         whole.map_err(|mut failure| {
             failure.code = last.exit_code;
             failure
@@ -117,8 +151,7 @@ impl Exports {
         }
     }
 
-    /// As [`Exports::conclude`], of a run that is measured already: shows it as `settings` and the
-    /// `view` say.
+    /// As [`Exports::conclude`], of a run that is measured already, shown as `stored_view` says.
     ///
     /// # Errors
     /// As [`Exports::conclude`].
@@ -126,11 +159,11 @@ impl Exports {
         &self,
         run: &Run,
         outcome: RunOutcome,
-        (save, keep): (impl Fn(RunOutcome) -> Result<()>, impl FnOnce() -> Result<()>),
-        view: &View,
-        (settings, stdout): (&Settings, StandardOutput),
+        storage: Storage<'_, impl Fn(RunOutcome) -> Result<()>>,
+        stored_view: StoredView<'_>,
         out: &mut dyn Write,
     ) -> Result<RunOutcome> {
+        let StoredView { view, settings, stdout } = stored_view;
         let format = match settings.message_format.value {
             MessageFormat::Json => Format::JsonLines,
             MessageFormat::Human => Format::Table,
@@ -141,16 +174,15 @@ impl Exports {
                 .report(FormatSettings { screen, outcome: Some(outcome) })
                 .write_as(view, run, out)
         };
-        self.conclude(run, (outcome, Ok(())), (save, keep), (settings.notes(), out), show)
+        self.conclude(run, Ended { outcome, result: Ok(()) }, storage, out, show)
     }
 
     /// Writes standard output: the export with that destination, or else the output of `shown`. If
-    /// an export takes it, that output goes to standard error, like `notes`.
+    /// an export takes it, that output goes to standard error, like the notes.
     fn show(
         &self,
         run: &Run,
         outcome: RunOutcome,
-        notes: Notes,
         out: &mut dyn Write,
         shown: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
@@ -159,7 +191,7 @@ impl Exports {
             Some((_, format)) => {
                 write(*format, run, outcome, &mut *out)?;
                 // Whoever reads standard output has the run: a closed standard error loses nothing.
-                notes.show(shown);
+                self.notes.show(shown);
             }
         }
         out.flush()
