@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn what_violates_a_threshold_has_a_column_and_what_meets_one_has_none() {
+    fn only_violated_thresholds_add_a_column() {
         let all = View::default();
         let violated = "every load_sectors_per_request <= 1";
         assert_eq!(list_columns(violated, &all), ["ptx_instructions", "load_sectors_per_request"]);

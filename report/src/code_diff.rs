@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn both_revisions_are_side_by_side() {
+    fn both_revisions_are_shown_side_by_side() {
         let told = |run: &Run, width| {
             let mut out = Vec::new();
             write_code_diff(run, (width, false), &mut out).unwrap();

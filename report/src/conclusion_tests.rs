@@ -56,7 +56,7 @@ fn beginning(text: &str, series: &str) -> String {
 }
 
 #[test]
-fn the_table_at_80_columns() {
+fn the_table_starts_with_the_conclusion() {
     let table = Table { colour: false, width: Some(80) };
     let text = written(&table, &mixed());
     insta::assert_snapshot!(beginning(&text, "\nsaxpy::"));
@@ -79,12 +79,12 @@ fn a_wide_table_has_columns_and_a_narrow_one_lines() {
 }
 
 #[test]
-fn the_markdown() {
+fn markdown_starts_with_the_conclusion() {
     insta::assert_snapshot!(beginning(&written(&Markdown::default(), &mixed()), "\n### "));
 }
 
 #[test]
-fn the_json_of_the_run_and_of_its_lines() {
+fn json_and_json_lines_hold_the_conclusion() {
     let document: serde_json::Value = serde_json::from_str(&written(&Json, &mixed())).unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&document["conclusion"]).unwrap());
     let lines = written(&JsonLines::default(), &mixed());
@@ -94,19 +94,19 @@ fn the_json_of_the_run_and_of_its_lines() {
 }
 
 #[test]
-fn the_junit() {
+fn junit_holds_the_conclusion() {
     let text = written(&Junit::default(), &mixed());
     insta::assert_snapshot!(beginning(&text, "    <testsuite name=\"saxpy"));
 }
 
 #[test]
-fn the_github_annotation() {
+fn github_annotations_start_with_the_conclusion() {
     let text = written(&GithubAnnotations::default(), &mixed());
     insta::assert_snapshot!(text.lines().next().unwrap());
 }
 
 #[test]
-fn the_page() {
+fn the_page_starts_with_the_conclusion() {
     let text = written(&Html::default(), &mixed());
     let (_, header) = text.split_once("<header>").unwrap();
     insta::assert_snapshot!(beginning(header, "</header>").replace("><", ">\n<"));
@@ -129,7 +129,7 @@ fn every_format_for_people_begins_with_the_sentence() {
 }
 
 #[test]
-fn counters_alone_and_nothing_to_judge_read_like_this() {
+fn conclusions_without_times_or_judgements_say_so() {
     let first = |run: &Run| written(&Table::default(), run).lines().next().unwrap().to_owned();
     let held = |baseline: Result<Run, String>| Against {
         name: "main".into(),
@@ -172,7 +172,7 @@ fn the_end_of_a_programs_output_keeps_its_lines() {
 }
 
 #[test]
-fn what_nobody_can_compare_is_one_line() {
+fn incomparable_changes_are_folded_into_one_line() {
     let mut base = gpu_run();
     base.series = vec![series(vec![emulated(64, N), emulated(128, N)])];
     let mut head = base.clone();

@@ -50,7 +50,7 @@ fn the_table_fits_eighty_columns() {
 }
 
 #[test]
-fn kernels_of_cpp_have_names_that_tell_them_apart() {
+fn kernels_of_cpp_have_distinct_names() {
     let namespaces = "23a_rather_long_namespace15of_some_library6detail";
     let symbols = [
         format!("_ZN{namespaces}22transform_kernel_firstIiLi4EEEvPT_"),
@@ -80,7 +80,7 @@ fn kernels_of_cpp_have_names_that_tell_them_apart() {
 }
 
 #[test]
-fn times_between_events_are_marked_as_the_hosts() {
+fn times_between_events_are_marked_as_host_times() {
     let silent = written(|out| json(&read(LOG), out));
     assert!(!silent.contains("event_times"), "{silent}");
     let log = format!("{LOG}{}", r#"{"process":7,"event_times":"host"}"#);
@@ -91,7 +91,7 @@ fn times_between_events_are_marked_as_the_hosts() {
 }
 
 #[test]
-fn a_fault_of_a_kernel_is_one_and_a_refused_module_is_not() {
+fn only_faults_of_kernels_count_as_faults() {
     let refused = r#"{"process":1,"fault":{"kind":"unsupported_ptx","message":"no"}}"#;
     assert!(!read(refused).has_fault());
     let fault = r#"{"process":1,"fault":{"kind":"trap","message":"no","kernel":"k"}}"#;
@@ -100,7 +100,7 @@ fn a_fault_of_a_kernel_is_one_and_a_refused_module_is_not() {
 }
 
 #[test]
-fn a_line_that_is_none_of_the_drivers_is_an_error() {
+fn a_malformed_log_line_is_an_error() {
     assert!(Emulated::read("{\"process\":1,\"launch\":".as_bytes()).is_err());
     assert!(Emulated::read("{\"process\":1}\n".as_bytes()).is_err());
 }

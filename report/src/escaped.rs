@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_of_a_line_can_be_copied_and_is_no_emoji() {
+    fn a_source_place_can_be_copied_and_is_never_an_emoji() {
         for (text, expected) in [
             ("most by src/lib.rs:31: 8 of 9", "most by src/lib.rs:31: 8 of 9"),
             ("src/lib.rs:100:8, src/lib.rs:2100:8", "src/lib.rs:100&#8203;:8, src/lib.rs:2100:8"),

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_model_is_named_and_what_limits_each_row() {
+    fn the_note_names_the_model_and_the_limit_of_each_row() {
         let mut rows = [64, 128, 256].map(|block| estimated(block, 1 << 20, 1000.0));
         let limits = |row: &mut ConfigurationResult| row.estimate.as_mut().unwrap().limits.clone();
         rows[1].estimate.as_mut().unwrap().limits[0].share = 0.91;

@@ -99,7 +99,7 @@ fn the_junit_of_a_run_that_got_worse_than_its_baseline() {
 }
 
 #[test]
-fn a_case_of_junit_fails_exactly_where_the_exit_code_says_so() {
+fn junit_fails_exactly_if_the_exit_code_is_not_zero() {
     let unknown = compared(gpu_run(), emulator_run(), &["every duration <= 1 ms"]);
     let same = compared(emulator_run(), emulator_run(), &["every ptx_instructions <= baseline"]);
     for run in [regressed(), unknown, same] {
@@ -120,7 +120,7 @@ fn whole(junit: &str) -> &str {
 }
 
 #[test]
-fn every_exit_code_that_a_run_can_end_with_is_shown() {
+fn every_possible_exit_code_of_a_run_is_shown() {
     let passed = compared(emulator_run(), emulator_run(), &["every ptx_instructions <= baseline"]);
     let mut unjudged = emulator_run();
     unjudged.series[0].judgements.clear();
@@ -151,7 +151,7 @@ fn every_exit_code_that_a_run_can_end_with_is_shown() {
 }
 
 #[test]
-fn no_format_heads_an_end_with_106_or_107_as_if_everything_held() {
+fn no_format_claims_success_for_exit_codes_106_and_107() {
     let exact = ["every ptx_instructions <= baseline"];
     let held = compared(emulator_run(), emulator_run(), &exact);
     let mut head = emulator_run();
@@ -209,7 +209,7 @@ fn junit_of_a_slice_skips_a_series_that_others_measure() {
 }
 
 #[test]
-fn a_soft_threshold_is_told_as_a_warning_and_every_violation_with_its_values_in_every_format() {
+fn every_format_shows_soft_thresholds_as_warnings_with_values() {
     let run = compared(
         emulator_run(),
         regressed(),
@@ -241,7 +241,7 @@ fn a_soft_threshold_is_told_as_a_warning_and_every_violation_with_its_values_in_
 }
 
 #[test]
-fn a_noisy_value_is_told_with_its_interval_and_an_exact_one_without() {
+fn noisy_values_have_an_interval_and_exact_ones_none() {
     let run = compared(gpu_run(), timed(1.0), &["every duration <= 100 us", "registers <= 8"]);
     let table = unwrapped(&written_whole(&Table::default(), &run));
     // Four processes: the interval is all of them, with the level that this has.
@@ -331,7 +331,7 @@ fn the_github_action_benchmark_of_a_gpu_run() {
 }
 
 #[test]
-fn a_run_against_itself_is_the_same_everywhere() {
+fn a_run_compared_with_itself_is_the_same_in_every_format() {
     for run in [gpu_run(), emulator_run()] {
         let judged = compared(run.clone(), run, &[]);
         let text = written(&Table { colour: false, width: None }, &judged);

@@ -42,7 +42,7 @@ fn counted() -> Entry {
 }
 
 #[test]
-fn a_page_has_a_line_a_configuration_and_a_ring_where_a_level_begins() {
+fn a_page_has_a_line_per_configuration_and_marks_each_change() {
     let page = crate::history_page(&found(&entries()));
     assert!(page.contains("1 change was found in 2 timelines."), "{page}");
     assert_eq!(page.matches(r#"<g class="line c"#).count(), 2);
@@ -58,7 +58,7 @@ fn a_page_has_a_line_a_configuration_and_a_ring_where_a_level_begins() {
 }
 
 #[test]
-fn a_page_shows_hostile_texts_and_runs_none() {
+fn a_page_escapes_hostile_texts() {
     let mut hostile = entries();
     for entry in &mut hostile {
         entry.series = "</script><img src=x>".into();
@@ -74,13 +74,13 @@ fn found(entries: &[Entry]) -> Vec<Timeline> {
 }
 
 #[test]
-fn people_see_bars_and_the_revision_that_changed() {
+fn a_table_has_bars_and_the_revision_of_a_change() {
     let all = [entries(), vec![counted()]].concat();
     assert_snapshot!(table(&found(&all), false, false));
 }
 
 #[test]
-fn every_revision_is_listed_where_that_is_asked_for() {
+fn every_revision_is_listed_on_request() {
     let mut few = entries().split_off(20);
     let changed = |at: usize, value: f64| {
         let mut entry = counted();
@@ -104,7 +104,7 @@ fn timelines_with_one_heading_are_distinguished_and_ended_ones_dated() {
 }
 
 #[test]
-fn a_spreadsheet_and_a_program_get_every_point() {
+fn csv_and_json_hold_every_point() {
     let timelines = found(&entries());
     let text = csv(&timelines).unwrap();
     let lines: Vec<&str> = text.lines().collect();
@@ -119,7 +119,7 @@ fn a_spreadsheet_and_a_program_get_every_point() {
 }
 
 #[test]
-fn names_in_a_history_cannot_steer_a_terminal_or_a_spreadsheet() {
+fn names_in_a_history_are_escaped_for_terminals_and_spreadsheets() {
     let mut entry = counted();
     entry.series = "=cmd\u{1b}[2J".into();
     entry.revision.as_mut().unwrap().commit = "\u{1b}]0;x\u{7}a".into();

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_that_rests_on_an_estimate_says_so_and_is_counted() {
+    fn verdicts_by_estimates_say_so_and_are_counted() {
         let judged = |condition: &str, row| {
             let threshold = Threshold::parse(condition).unwrap();
             let (catalogue, none) = (Catalogue::built_in(), Baseline::none());

@@ -143,7 +143,7 @@ fn rows(text: &str, start: &str, count: usize) -> String {
 }
 
 #[test]
-fn kernels_have_their_counts_and_launches_too_where_all_is_shown() {
+fn all_shows_counts_of_kernels_and_launches() {
     let mut run = counted();
     run.series[0].configurations[0].launches[1].grid = [16, 1, 1];
     let text = written(&Table { width: None, colour: false }, &run);
@@ -169,7 +169,7 @@ fn kernels_have_their_counts_and_launches_too_where_all_is_shown() {
 }
 
 #[test]
-fn launches_outside_of_the_range_are_counted_and_not_shown() {
+fn launches_outside_the_range_are_counted_and_not_shown() {
     let mut run = pipeline();
     run.series[0].configurations[0].launches[0].outside = true;
     let text = written(&Table { width: None, colour: false }, &run);
@@ -212,7 +212,7 @@ fn a_series_that_launches_once_a_pass_has_no_range() {
 }
 
 #[test]
-fn of_many_kernels_those_that_took_the_most_time_are_shown() {
+fn of_many_kernels_the_slowest_are_shown() {
     let mut run = pipeline();
     let launches = &mut run.series[0].configurations[0].launches;
     let more = (0..30).map(|at| LaunchRecord {
@@ -284,7 +284,7 @@ fn named_ranges_of_each_configuration_have_rows_of_their_own_in_every_format() {
 }
 
 #[test]
-fn of_many_named_ranges_a_screen_has_those_of_the_most_work_and_the_page_all() {
+fn a_screen_shows_the_largest_named_ranges_and_the_page_all() {
     let names: Vec<String> = (0..200).map(|at| format!("part {at}")).collect();
     let ranges: Vec<(&str, f64)> =
         names.iter().map(String::as_str).zip((0..).map(f64::from)).collect();

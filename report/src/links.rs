@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_one_sentence() {
+    fn links_are_described_in_one_sentence() {
         assert_eq!(
             sentence(&h200_links()),
             "18 NVLinks 4.0 to a switch, each 26.56 GB/s in a direction; PCIe 5 x16; access to the \
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_links_are_reported() {
         let mut links = DeviceLinks { peers: Vec::new(), ..h200_links() };
         links.pcie = links.pcie.map(|link| PcieLink { generation: 1, width: 8, ..link });
         links.nvlinks.clear();

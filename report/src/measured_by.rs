@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn every_configuration_has_its_slice_and_its_host() {
+    fn every_configuration_names_its_slice_and_host() {
         let run = merged();
         let by = MeasuredBy::collect(&run);
         let id = run.series[0].id.to_string();

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_drifts_from_process_to_process_is_told() {
+    fn drift_from_process_to_process_is_reported() {
         let steady = |center: f64| -> Vec<f64> {
             (0..24).map(|i| center + f64::from(i * 17 % 23)).collect()
         };
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_timed_has_no_noise() {
+    fn a_series_without_times_has_no_noise_notes() {
         assert_eq!(list_notes(&series(vec![emulated(64, 1 << 20)])), []);
     }
 }

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_were_measured_again_alone_are_named_with_the_reason_if_they_finished() {
+    fn rows_retried_alone_are_named_with_the_reason() {
         let again = |block: u64, row: ConfigurationResult| ConfigurationResult {
             retried: Some(format!("counter pass {block}: it faulted")),
             ..row
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn few_reasons_have_a_note_each_and_one_reason_names_its_rows() {
+    fn each_of_few_reasons_has_a_note() {
         let few: Vec<_> = (1025..=1028).map(too_large).collect();
         assert_eq!(list_unfinished(&few).len(), 4);
         let same = |block| {

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_has_one_scale_and_lines_up() {
+    fn numbers_of_a_column_share_a_scale_and_are_aligned() {
         let (symbol, texts) = texts(Unit::Nanoseconds, &[72_345.6, 9_100.0, 1_234_567.8]);
         assert_eq!(
             (symbol, texts),

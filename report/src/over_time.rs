@@ -150,7 +150,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_table_has_extremes_means_and_bars_and_a_note_says_what_has_none() {
+    fn the_table_has_extremes_means_bars_and_reasons_for_missing_samples() {
         let run = sampled_run();
         let text = written(&Table::default(), &run);
         let from = text.find("\n counters over the time").expect("a table");

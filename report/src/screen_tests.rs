@@ -252,7 +252,7 @@ fn fail_with_lines(series: &mut SeriesResult, sources: &mut Sources) {
 }
 
 #[test]
-fn every_series_that_fails_names_its_lines_and_shows_or_counts_their_source() {
+fn every_failed_series_names_its_lines() {
     for count in [1, 2, 15] {
         let mut run = run(count);
         run.advice.clear();
@@ -283,7 +283,7 @@ fn every_series_that_fails_names_its_lines_and_shows_or_counts_their_source() {
 }
 
 #[test]
-fn notes_do_not_take_the_room_of_the_source_of_the_only_named_line() {
+fn source_of_a_named_line_has_priority_over_notes() {
     let mut run = run(15);
     let sources = &mut run.provenance.sources;
     for series in &mut run.series {

@@ -45,13 +45,13 @@ fn every_row_of_the_csv_names_its_device_and_each_device_has_its_best() {
 }
 
 #[test]
-fn the_series_has_no_best_of_two_devices_for_a_program() {
+fn json_lines_name_no_best_over_two_devices() {
     let end = |line: &str| line.contains("\"reason\":\"series-finished\"");
     insta::assert_snapshot!(lines(&JsonLines::default(), end));
 }
 
 #[test]
-fn other_tools_are_told_which_device_it_was() {
+fn formats_for_tools_name_the_device() {
     let mut run = on_two_devices();
     run.series[0].configurations[1].status = Status::Failed { reason: "it broke".into() };
     for report in [&Junit::default() as &dyn Report, &GithubAnnotations::default()] {
@@ -64,7 +64,7 @@ fn other_tools_are_told_which_device_it_was() {
 }
 
 #[test]
-fn virtual_gpus_are_called_so_in_every_heading() {
+fn headings_name_virtual_gpus() {
     let mut run = on_two_devices();
     run.provenance.device.as_mut().unwrap().virtual_gpu = Some(true);
     for report in [&Table { colour: false, width: Some(120) } as &dyn Report, &Markdown::default()]

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matters_least_goes_first_and_what_must_stay_stays() {
+    fn the_least_important_texts_are_dropped_first() {
         let all =
             || texts(&[(Keep::Always, 2), (Keep::Plot, 3), (Keep::Advice, 2), (Keep::Remark, 1)]);
         let of = |room| {
@@ -299,14 +299,14 @@ mod tests {
     }
 
     #[test]
-    fn advice_makes_room_for_what_was_verified() {
+    fn verification_notes_have_priority_over_advice() {
         let all = texts(&[(Keep::Always, 2), (Keep::Assurance, 2), (Keep::Advice, 5)]);
         let (lines, left_out) = all.fit(Detail::Screen, Some(6));
         assert_eq!((lines.concat(), left_out), ("AlwaysAlwaysAssuranceAssurance".to_owned(), true));
     }
 
     #[test]
-    fn many_series_show_what_decides_without_blank_lines() {
+    fn many_series_are_shown_without_blank_lines() {
         let all = texts(&[(Keep::Always, 1), (Keep::Advice, 1), (Keep::Change, 1)]);
         let (lines, left_out) = all.fit(Detail::Digest, Some(12));
         assert_eq!((lines.join(" "), left_out), ("Always Change".to_owned(), true));

@@ -111,7 +111,7 @@ pub(super) fn gpu_run() -> Run {
 }
 
 #[test]
-fn what_few_processes_of_many_rows_cannot_tell_apart_is_not_left_to_the_noise() {
+fn too_few_processes_for_many_rows_are_reported() {
     let row = |block: u64, places: &[f64]| {
         let base = 100.0 * block as f64;
         let process = |place: &f64| gpu_pass(block, 1 << 26, &[base * place; 5]);
@@ -239,7 +239,7 @@ fn the_table_of_a_troubled_run() {
 }
 
 #[test]
-fn notes_and_verdicts_end_where_the_terminal_does() {
+fn notes_and_verdicts_wrap_at_the_terminal_width() {
     for run in [gpu_run(), troubled_run()] {
         let whole = written_whole(&table(None), &run);
         for width in [80, 200] {
@@ -270,7 +270,7 @@ fn a_narrow_table_is_cut_and_repeats_the_axes() {
 }
 
 #[test]
-fn a_table_is_written_whatever_the_width() {
+fn a_table_is_written_at_any_width() {
     for width in [0, 1, 5, 20, u16::MAX] {
         for run in [gpu_run(), emulator_run(), troubled_run()] {
             let text = written(&table(Some(width)), &run);
@@ -454,7 +454,7 @@ fn the_table_of_a_run_with_sections() {
 }
 
 #[test]
-fn a_roof_is_named_and_a_roofline_without_work_is_not_shown() {
+fn a_roofline_names_its_roof_and_is_omitted_without_work() {
     let mut run = gpu_run();
     let of = |needs: &str| SectionColumns {
         id: needs.into(),

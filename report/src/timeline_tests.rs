@@ -131,7 +131,7 @@ fn the_work_of_the_emulated_driver_has_its_order_and_estimates() {
 }
 
 #[test]
-fn what_a_timeline_does_not_hold_is_counted() {
+fn work_and_calls_beyond_the_timeline_are_counted() {
     let mut run = measured();
     let timeline = run.series[0].configurations[0].timeline.as_mut().unwrap();
     (timeline.more_work, timeline.more_calls) = (7, 9);

@@ -32,7 +32,7 @@ fn table(rows: Vec<ConfigurationResult>) -> String {
 }
 
 #[test]
-fn samples_that_were_taken_again_are_told() {
+fn retaken_samples_are_reported() {
     let mut slowed = pass_slowed(64, N, false);
     slowed.timing.as_mut().unwrap().discarded = 16;
     let text = table(vec![finished(point(64, N), &[slowed, pass_slowed(64, N, false)])]);
@@ -42,7 +42,7 @@ fn samples_that_were_taken_again_are_told() {
 }
 
 #[test]
-fn the_table_says_the_word_and_the_reason() {
+fn the_table_marks_unstable_rows_with_the_reason() {
     let text = table(held_and_slowed(N));
     let row = text.lines().find(|line| line.trim_start().starts_with("128 ")).unwrap();
     assert!(row.contains("unstable"), "{text}");

@@ -47,7 +47,7 @@ fn written(series: &SeriesResult, view: &View, table: Table) -> String {
 const PLAIN: Table = Table { colour: false, width: Some(100) };
 
 #[test]
-fn two_axes_make_a_grid_and_a_line_each() {
+fn two_axes_make_a_grid_and_a_line_for_each() {
     insta::assert_snapshot!(written(&product(&["f32"]), &View::default(), PLAIN));
 }
 
@@ -86,7 +86,7 @@ fn a_narrow_terminal_cuts_grids_and_many_grids_are_counted() {
 }
 
 #[test]
-fn a_whole_view_shows_what_was_asked_for_and_says_what_is_left_out() {
+fn a_view_shows_requested_parts_and_names_omitted_ones() {
     let view = View {
         best_by: Some("registers".into()),
         reference: Some(Reference::parse("block=128").unwrap()),
@@ -122,7 +122,7 @@ fn an_incomplete_product_says_why_it_has_no_effects() {
 }
 
 #[test]
-fn what_was_chosen_to_decide_has_its_best_marked_whatever_the_rows_work() {
+fn a_metric_chosen_by_best_by_has_its_best_row_marked() {
     use gpuprof_analysis::fixture::{gpu, series};
     let rows = series(vec![gpu(64, 1 << 20, &[100.0]), gpu(64, 1 << 24, &[900.0])]);
     let duration = |view: &View| {
@@ -145,7 +145,7 @@ fn what_was_chosen_to_decide_has_its_best_marked_whatever_the_rows_work() {
 }
 
 #[test]
-fn a_metric_that_no_row_has_makes_no_front() {
+fn a_metric_without_values_has_no_front() {
     let view = View { pareto: vec!["duration".into(), "waves".into()], ..View::default() };
     let text = written(&product(&["f32"]), &view, PLAIN);
     let remark = "no row has a value of all of duration, waves, so there is no front";
@@ -153,7 +153,7 @@ fn a_metric_that_no_row_has_makes_no_front() {
 }
 
 #[test]
-fn an_axis_of_another_series_is_no_column() {
+fn an_axis_of_another_series_has_no_column() {
     let view = View {
         columns: vec!["block".into(), "stride".into(), "duration".into()],
         ..View::default()
@@ -163,7 +163,7 @@ fn an_axis_of_another_series_is_no_column() {
 }
 
 #[test]
-fn a_metric_that_no_row_has_is_best_of_nothing() {
+fn a_metric_without_values_has_no_best_row() {
     let view = View { best_by: Some("waves".into()), ..View::default() };
     let text = written(&product(&["f32"]), &view, PLAIN);
     assert!(text.contains("no row has a value of waves, so no row is best"), "{text}");
@@ -231,7 +231,7 @@ fn a_long_series_fits_a_screen_with_its_plot() {
 }
 
 #[test]
-fn every_row_is_there_for_who_asks() {
+fn all_shows_every_row() {
     let view = View { all: true, ..View::default() };
     let text = written(&long(), &view, Table { colour: false, width: Some(200) });
     let rows = text.lines().filter(|line| line.trim_start().starts_with(char::is_numeric));
@@ -240,7 +240,7 @@ fn every_row_is_there_for_who_asks() {
 }
 
 #[test]
-fn a_page_of_many_long_series_is_one_that_github_takes_and_says_what_is_missing() {
+fn markdown_of_many_series_fits_the_limit_of_github() {
     let pages = [1, 40, 400].map(|count| {
         let all = (0..count).map(|at| {
             let mut series = long();
@@ -272,7 +272,7 @@ fn the_chart_of_a_page_holds_the_best_along_the_longest_axis() {
 }
 
 #[test]
-fn no_name_ends_a_chart() {
+fn names_are_escaped_in_charts() {
     let mut long = long();
     for row in &mut long.configurations {
         row.configuration.0[1].0 = "n\"]\n```\n<b>".into();

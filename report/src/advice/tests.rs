@@ -47,7 +47,7 @@ fn text(report: &dyn Report, run: &Run) -> String {
 }
 
 #[test]
-fn a_terminal_shows_three_pieces_that_wrap_before_the_verdicts() {
+fn a_terminal_shows_three_pieces_of_advice_before_the_verdicts() {
     let shown = text(&Table { colour: false, width: Some(80) }, &advised());
     let from = shown.find(" advice\n").unwrap();
     insta::assert_snapshot!(&shown[from..]);
@@ -55,7 +55,7 @@ fn a_terminal_shows_three_pieces_that_wrap_before_the_verdicts() {
 }
 
 #[test]
-fn markdown_folds_all_pieces_and_escapes_them() {
+fn markdown_folds_and_escapes_all_advice() {
     let shown = text(&Markdown::default(), &advised());
     let from = shown.find("<details><summary>Advice").unwrap();
     let end = from + shown[from..].find("</details>").unwrap();
@@ -63,7 +63,7 @@ fn markdown_folds_all_pieces_and_escapes_them() {
 }
 
 #[test]
-fn the_page_and_the_document_hold_all_pieces() {
+fn page_and_document_hold_all_advice() {
     let page = text(&Html::default(), &advised());
     assert!(page.contains("<h3>Advice</h3>") && page.contains("<summary>1 more</summary>"));
     assert!(page.contains("many &lt;sectors&gt; wasted at block=64 (likely). Do it"), "{page}");

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_stands_where_its_values_meet() {
+    fn a_cell_is_placed_by_its_two_values() {
         let cell = |column, row, badness, rank| Cell {
             at: (column, row),
             badness,

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_and_the_interval_are_to_scale_and_say_their_numbers() {
+    fn limit_and_interval_are_to_scale_and_labelled() {
         let percent = |value| Quantity::new(value, Unit::Percent);
         let text =
             interval(("≈", percent(100.0)), Some((90.0, 110.0)), percent(130.0)).into_string();

@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_say_what_they_carry_and_what_nobody_looked_at() {
+    fn links_show_their_traffic_and_unmeasured_links_say_so() {
         let row = measured(
             64,
             &[
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn every_link_of_the_emulated_driver_has_a_place() {
+    fn every_link_of_the_emulated_driver_is_drawn() {
         let found = traffic(&emulated(64, 1 << 20)).unwrap();
         let text = memory("memory", &found).into_string();
         assert_eq!(text.matches("class=\"link").count(), found.links.len());
@@ -201,7 +201,7 @@ mod tests {
     /// The chart of a launch on an H200 (`docs/scripts/memory-against-ncu.sh`, driver 580), by our
     /// counters and by those of the groups `memory__*` of Nsight Compute.
     #[test]
-    fn a_chart_of_our_counters_is_that_of_nsight_computes() {
+    fn a_chart_of_our_counters_equals_that_of_nsight_compute() {
         let golden: BTreeMap<String, serde_json::Value> =
             serde_json::from_str(include_str!("../../tests/golden/h200-memory.json")).unwrap();
         let row = |of: &str| {

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_configuration_has_a_course_and_the_best_lies_on_top() {
+    fn each_configuration_has_a_line_and_the_best_is_on_top() {
         let ints = |values: &[u64]| {
             let values: Vec<_> = values.iter().map(|&value| AxisValue::Int(value)).collect();
             Scale::of_axis(&values)

@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sweep_lies_under_its_roofs() {
+    fn points_of_a_sweep_are_below_the_roofs() {
         let spot = |rate, rank| Spot {
             intensity: 0.17,
             rate,

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_doubles_is_at_equal_distances_and_what_grows_by_steps_is_to_scale() {
+    fn doubling_axes_are_evenly_spaced_and_linear_ones_to_scale() {
         assert_eq!(Scale::of_axis(&ints(&[64, 128, 256, 512])).places[1], 1.0 / 3.0);
         assert_eq!(Scale::of_axis(&ints(&[64, 128, 256])).places[1], 0.5);
         assert_eq!(Scale::of_axis(&ints(&[0, 10, 40])).places, [0.0, 0.25, 1.0]);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_axis_names_its_ends_and_some_between() {
+    fn a_long_axis_labels_its_ends_and_some_values_between() {
         let scale = Scale::of_axis(&ints(&(1..=100).collect::<Vec<_>>()));
         let texts: Vec<&str> = scale.ticks.iter().map(|(_, text)| text.as_str()).collect();
         assert!(texts.len() <= TICKS + 1 && texts[0] == "1", "{texts:?}");
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_round() {
+    fn ticks_are_at_round_numbers() {
         let texts = |values: &[f64]| -> Vec<String> {
             Values::fit(values.iter().copied()).ticks().into_iter().map(|(_, text)| text).collect()
         };

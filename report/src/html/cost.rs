@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passes_are_added_up_by_what_they_do_and_processes_are_their_parts() {
+    fn time_is_summed_by_kind_of_pass_and_split_by_process() {
         let span = |spent, what: &str, begin_us, length_us| Span {
             spent,
             what: what.into(),

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pictures_of_why_are_files() {
+    fn charts_of_limits_are_written_as_files() {
         let dram = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed";
         let wait = "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio";
         let row =

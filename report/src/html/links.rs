@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_without_a_row_leads_to_the_next_row_of_its_series() {
+    fn a_place_without_a_row_links_to_the_next_row_of_its_series() {
         let own = "<section aria-labelledby=\"s1\">";
         let link = |line: u32| format!("{own}<a href=\"#s1-0-7\">src/lib.rs:{line}</a>");
         assert_eq!(linked_text(&format!("{own}src/lib.rs:5")), link(5));

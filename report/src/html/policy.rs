@@ -18,7 +18,7 @@ pub(super) fn allow(style: &str, script: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_hash_is_that_of_the_standard() {
+    fn a_script_hash_matches_the_example_of_the_standard() {
         // The example of the W3C's "Content Security Policy Level 3", section 6.7.3.3.
         let policy = super::allow("", "alert('Hello, world.');");
         let hash = "'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='";

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_quoted_is_code_and_all_is_escaped() {
+    fn quoted_text_is_code_and_everything_is_escaped() {
         for (text, shown) in [
             (
                 "a has the best `b`, and `c` not",

@@ -61,7 +61,7 @@ fn a_page_has_charts_marks_rows_and_reasons() {
 }
 
 #[test]
-fn a_page_loads_nothing_and_allows_itself_only() {
+fn a_page_loads_nothing_and_its_policy_forbids_everything_else() {
     let page = page(&measured());
     assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("src="));
     assert!(page.contains("default-src 'none'; style-src 'sha256-"));
@@ -70,7 +70,7 @@ fn a_page_loads_nothing_and_allows_itself_only() {
 }
 
 #[test]
-fn hostile_names_stay_text() {
+fn hostile_names_are_escaped() {
     let mut run = measured();
     let hostile = "</script><img src=x onerror=alert(1)>";
     run.series[0].id.kernel = hostile.into();
@@ -83,7 +83,7 @@ fn hostile_names_stay_text() {
 }
 
 #[test]
-fn a_note_has_code_where_it_quotes() {
+fn quoted_text_in_a_note_is_code() {
     let mut failed = failed(512);
     failed.status = Status::Failed { reason: "`<cudaLaunch>` failed".into() };
     let page = page(&run("20261123T010203-1", vec![series(vec![failed])]));
@@ -91,7 +91,7 @@ fn a_note_has_code_where_it_quotes() {
 }
 
 #[test]
-fn a_run_without_anything_measured_is_a_page() {
+fn a_run_without_a_measurement_has_a_page_with_the_reasons() {
     let page = page(&run("20261123T010203-1", vec![series(vec![failed(64), failed(128)])]));
     assert!(page.contains("Nothing was measured: none of 2 configurations finished."));
     assert!(page.contains("exit status 3") && page.contains("cargo gpuprof doctor"));
@@ -100,7 +100,7 @@ fn a_run_without_anything_measured_is_a_page() {
 }
 
 #[test]
-fn why_configurations_failed_stands_above_the_series() {
+fn reasons_of_failures_come_before_the_series() {
     let broken = |at: u64| {
         let mut row = failed(64 * at);
         let word = ["one", "two", "three", "four", "five"][at as usize - 1];
@@ -122,7 +122,7 @@ fn why_configurations_failed_stands_above_the_series() {
 
 /// 500 configurations of 40 metrics are a page of less than a megabyte.
 #[test]
-fn a_large_run_is_a_small_page() {
+fn a_page_of_a_large_run_is_below_a_megabyte() {
     let passes = |at: u64| -> Vec<_> {
         (0..7).map(|p| gpu_pass(64, 1 << 20, &[9e3 + at as f64 + f64::from(p)])).collect()
     };
@@ -144,7 +144,7 @@ fn a_large_run_is_a_small_page() {
 
 /// The page of a run of any size is limited, and names the omitted parts.
 #[test]
-fn a_run_of_many_rows_is_a_page_of_few() {
+fn a_page_is_limited_to_1000_rows() {
     let rows: Vec<_> = (0..5_000).map(|at| row(64 + at, "duration", Ok(9e3 + at as f64))).collect();
     let run = run("20261123T010203-1", vec![series(rows)]);
     let text = page(&run);
@@ -159,7 +159,7 @@ fn a_run_of_many_rows_is_a_page_of_few() {
 
 /// Passing thresholds are folded if they would push important parts off the screen.
 #[test]
-fn many_passing_thresholds_are_folded_and_the_violated_one_is_not() {
+fn passing_thresholds_are_folded_and_violated_ones_are_not() {
     let mut run = run("1", vec![series(vec![row(64, "duration", Ok(9e3))])]);
     let judged = |text: &str| {
         let threshold = Threshold::parse(text).unwrap();
@@ -215,7 +215,7 @@ fn a_series_that_failed_comes_first_and_rows_have_the_value_of_the_base() {
 }
 
 #[test]
-fn a_series_of_which_no_row_is_best_has_a_chart_without_a_star() {
+fn a_series_without_a_best_row_has_a_chart_without_a_star() {
     let rows = [20, 21, 22, 23, 24].map(|size| emulated(64, 1 << size));
     let text = page(&run("1", vec![series(rows.into())]));
     assert!(text.contains("no row is best"), "{text}");
@@ -247,7 +247,7 @@ fn every_change_is_on_the_page_and_many_are_folded() {
 }
 
 #[test]
-fn the_source_of_a_series_is_next_to_its_ptx_and_that_of_two_revisions_side_by_side() {
+fn source_is_shown_next_to_ptx_and_revisions_side_by_side() {
     let mut before = run("20261123T010203-1", vec![series(vec![emulated(64, 1 << 20)])]);
     let mut after = before.clone();
     for (run, index, sectors) in [(&mut before, "i", 256), (&mut after, "8 * i", 2048)] {

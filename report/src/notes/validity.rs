@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_a_reference_says_so_and_what_nobody_asked_to_verify_says_nothing() {
+    fn a_missing_reference_is_noted_unless_verification_is_off() {
         let bare = |block| row(block, |pass| pass.unverified = Some(Unverified::NoReference));
         let reason = "compared with no reference: there is no `verify`";
         assert_eq!(lines(&[bare(64), bare(128)]), [format!("unverified every row: {reason}")]);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_that_says_nothing_is_reported_and_verifies_nothing() {
+    fn a_meaningless_comparison_is_reported_as_unverified() {
         let empty = |block| row(block, |pass| pass.unverified = Some(Unverified::NothingCompared));
         let reason = "nothing was compared: what the kernel writes has no elements";
         assert_eq!(lines(&[empty(64)]), [format!("unverified every row: {reason}")]);
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_samples_found_in_the_buffers_is_reported_once_for_all_rows() {
+    fn restored_buffers_are_reported_once_for_all_rows() {
         let reset = |block, reset| {
             row(block, move |pass| {
                 let in_place = InPlace { reset, buffers: vec!["x".into(), "y".into()] };

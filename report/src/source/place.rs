@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_a_file_or_its_end_and_a_line() {
+    fn a_place_is_the_end_of_a_path_and_a_line() {
         let place = FileLine::parse("lib.rs:12").unwrap();
         assert_eq!(place, FileLine { file: "lib.rs".into(), line: 12 });
         assert!(place.is_in("src/lib.rs") && place.is_in("lib.rs") && !place.is_in("src/mylib.rs"));

@@ -91,7 +91,7 @@ fn costly_lines_are_shown_in_their_source() {
 }
 
 #[test]
-fn a_configuration_that_the_filter_chose_says_so() {
+fn a_configuration_chosen_by_the_filter_is_marked() {
     let mut run = run();
     let mut other = fixture::emulated(128, 1 << 20);
     other.code = vec![code()];
@@ -252,7 +252,7 @@ fn editors_read_the_same_as_json() {
 }
 
 #[test]
-fn without_its_text_a_line_shows_its_ptx_and_the_file_says_why() {
+fn without_source_text_a_line_shows_ptx_and_the_reason() {
     let mut run = run();
     run.provenance.sources = Sources::default();
     insta::assert_snapshot!(screen_of(&run, None), @r"
@@ -292,7 +292,7 @@ fn a_line_of_an_inlined_function_names_the_calls() {
 }
 
 #[test]
-fn the_call_that_costs_most_is_named_first() {
+fn the_most_expensive_call_is_named_first() {
     let mut code = code();
     let listing = Arc::make_mut(&mut code.listing);
     // Both loads are of one line: the first loads well, the second badly.

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closure_is_a_process_with_lanes_for_threads_and_streams_and_arrows_between_them() {
+    fn closures_are_processes_with_lanes_for_threads_and_streams() {
         let run = measured();
         let events = closures(&run);
         let names: BTreeMap<u64, &str> = events
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_work_of_a_stream_gets_another_lane_and_no_times_no_events() {
+    fn overlapping_work_gets_another_lane() {
         let mut run = measured();
         let timeline = run.series[0].configurations[0].timeline.as_mut().unwrap();
         let late = timeline.work[0].clone();

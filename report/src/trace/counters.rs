@@ -71,7 +71,7 @@ mod tests {
     use crate::over_time::tests::sampled_run;
 
     #[test]
-    fn each_counter_has_a_track_and_a_context_switch_is_a_span() {
+    fn counters_are_tracks_and_context_switches_are_spans() {
         let run = sampled_run();
         let events = serde_json::to_value(events(&run, 9)).expect("JSON");
         let events = events.as_array().expect("a list");

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_register_less_is_reported_with_what_it_gives() {
+    fn a_saved_register_is_reported_with_the_gained_occupancy() {
         let less = Less {
             of: "registers a thread",
             now: 33,

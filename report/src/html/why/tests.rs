@@ -44,7 +44,7 @@ fn tables() -> SectionColumns {
 }
 
 #[test]
-fn the_best_and_the_worst_are_explained_and_what_is_missing_is_named() {
+fn best_and_worst_rows_are_explained_and_missing_sections_named() {
     let mut series = series(vec![row(64, 9e3, 5.0), row(128, 1e4, 0.0), row(256, 2e4, 7.0)]);
     series.sections.push(tables());
     let page = page(&run("1", vec![series]));
@@ -67,7 +67,7 @@ fn the_best_and_the_worst_are_explained_and_what_is_missing_is_named() {
 
 /// A configuration that violates a threshold is explained, and open.
 #[test]
-fn what_is_beyond_its_limit_is_explained_before_the_worst() {
+fn a_violating_row_is_explained_instead_of_the_worst() {
     let rows = vec![row(64, 9e3, 5.0), row(128, 1e4, 0.0), row(256, 2e4, 7.0)];
     let run = run("1", vec![series(rows)]);
     let against = Against {
@@ -85,7 +85,7 @@ fn what_is_beyond_its_limit_is_explained_before_the_worst() {
 }
 
 #[test]
-fn an_emulated_run_shows_its_traffic_and_asks_for_no_set() {
+fn an_emulated_run_shows_its_traffic() {
     let page = page(&run("1", vec![series(vec![emulated(64, 1 << 20)])]));
     assert!(page.contains("98.3 k inst") && page.contains("not measured"));
     assert!(!page.contains("NaN"));
