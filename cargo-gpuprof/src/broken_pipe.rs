@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_has_left_is_no_failure_and_a_full_disk_is() {
+    fn a_broken_pipe_is_ignored_and_a_full_disk_is_an_error() {
         let mut left = MayLeave(Fails(ErrorKind::BrokenPipe));
         left.write_all(b"rest").unwrap();
         left.flush().unwrap();

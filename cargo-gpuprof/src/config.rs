@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_is_no_setting_says_where_it_belongs() {
+    fn an_option_that_is_not_a_setting_is_refused_with_its_place() {
         let text = error("thresholts = [\"duration < 5 us\"]\n");
         assert!(text.ends_with("help: did you mean `thresholds`?"), "{text}");
         let text = error("package = [\"saxpy\"]\n");
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_know_their_lines() {
+    fn thresholds_keep_their_line_numbers() {
         let text = "thresholds = [\n  \"bank_conflicts == 0\",\n  \"registers <= 32\",\n]\n\
                     [series.saxpy]\nthresholds = [\"duration < 5 us\"]\n\
                     [preset.ci]\nthresholds = [\"waves >= 1\"]\n";
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_those_of_the_command_line_and_reported_with_the_line() {
+    fn values_out_of_bounds_are_refused_with_their_line() {
         for key in ["timeout", "max-passes", "sample", "top"] {
             let text = error(&format!("strict = true\n{key} = 0"));
             assert!(text.contains("line 2") && text.contains("expected a nonzero"), "{text}");

@@ -119,7 +119,7 @@ impl Scene {
 const BASE: [&str; 2] = ["GPU-1 locked to tdp..tdp", "GPU-1 reset"];
 
 #[test]
-fn clocks_are_locked_while_the_run_lasts_and_put_back_at_its_end() {
+fn clocks_are_locked_during_a_run_and_restored_at_its_end() {
     let scene = Scene::new();
     let mut runner = scene.start("base", "input");
     let guard = runner.says("locked");
@@ -149,7 +149,7 @@ fn boost_is_the_highest_clock_and_base_without_symbols_the_default_application_c
 }
 
 #[test]
-fn clocks_are_put_back_when_the_run_panics() {
+fn clocks_are_restored_after_a_panic() {
     let scene = Scene::new();
     let mut runner = scene.start("base", "panic");
     runner.says("locked");
@@ -158,7 +158,7 @@ fn clocks_are_put_back_when_the_run_panics() {
 }
 
 #[test]
-fn clocks_are_put_back_after_an_interrupt_and_a_request_to_terminate() {
+fn clocks_are_restored_after_interrupt_and_termination() {
     for signal in [Signal::INT, Signal::TERM] {
         let scene = Scene::new();
         let mut runner = scene.start("base", "interrupt");
@@ -171,7 +171,7 @@ fn clocks_are_put_back_after_an_interrupt_and_a_request_to_terminate() {
 }
 
 #[test]
-fn clocks_are_put_back_when_the_runner_is_killed() {
+fn clocks_are_restored_after_the_runner_is_killed() {
     let scene = Scene::new();
     let mut runner = scene.start("base", "input");
     runner.says("locked");
@@ -182,7 +182,7 @@ fn clocks_are_put_back_when_the_runner_is_killed() {
 }
 
 #[test]
-fn the_guard_heeds_no_signal_that_is_meant_for_the_runner() {
+fn the_guard_ignores_signals_for_the_runner() {
     let scene = Scene::new();
     let mut runner = scene.start("base", "input");
     let guard = Pid::from_raw(runner.says("locked").parse().unwrap()).unwrap();
@@ -200,7 +200,7 @@ fn the_guard_heeds_no_signal_that_is_meant_for_the_runner() {
 }
 
 #[test]
-fn a_killed_guard_is_noticed_and_another_puts_the_clocks_back() {
+fn a_killed_guard_is_replaced_and_the_clocks_are_restored() {
     let scene = Scene::new();
     let mut runner = scene.start("base", "input");
     let guard = Pid::from_raw(runner.says("locked").parse().unwrap()).unwrap();
@@ -219,7 +219,7 @@ fn a_killed_guard_is_noticed_and_another_puts_the_clocks_back() {
 }
 
 #[test]
-fn what_a_killed_runner_and_a_killed_guard_left_is_reported_to_the_next() {
+fn clocks_left_locked_are_reported_to_the_next_run() {
     let scene = Scene::new();
     let mut runner = scene.start("base", "input");
     let pid = runner.says("locked");
@@ -246,7 +246,7 @@ fn settled() {
 }
 
 #[test]
-fn without_permission_nothing_is_run_and_the_remedy_is_told() {
+fn without_permission_the_run_is_refused_with_the_remedy() {
     let scene = Scene::new().with("deny");
     let mut runner = scene.start("base", "input");
     assert_eq!(
@@ -263,7 +263,7 @@ fn without_permission_nothing_is_run_and_the_remedy_is_told() {
 }
 
 #[test]
-fn clocks_that_cannot_be_put_back_are_reported_with_the_remedy() {
+fn clocks_that_cannot_be_restored_are_reported_with_the_remedy() {
     let scene = Scene::new().with("no-reset");
     let mut runner = scene.start("base", "input");
     runner.says("locked");
@@ -281,7 +281,7 @@ fn clocks_that_cannot_be_put_back_are_reported_with_the_remedy() {
 }
 
 #[test]
-fn a_slice_and_a_missing_library_are_refused_with_what_to_do() {
+fn a_mig_instance_and_a_missing_library_are_refused_with_the_remedy() {
     let scene = Scene::new();
     let mut command = scene.command("boost", "input");
     command.env("DEVICE", "MIG-1");
@@ -302,6 +302,6 @@ fn a_slice_and_a_missing_library_are_refused_with_what_to_do() {
 }
 
 #[test]
-fn the_file_of_the_clocks_lies_next_to_the_lock() {
+fn the_clock_guards_file_is_next_to_the_lock() {
     assert!(guard::path("GPU-1").ends_with("gpuprof-GPU-1-clocks.lock"));
 }

@@ -65,7 +65,7 @@ fn stderr(process: Talking) -> String {
 }
 
 #[test]
-fn one_measures_while_the_other_waits_and_says_for_whom() {
+fn a_second_run_waits_for_the_device_and_names_the_owner() {
     let folder = tempfile::tempdir().unwrap();
     let mut first = holding(folder.path());
     let mut second = Talking::start(process(folder.path()));
@@ -91,7 +91,7 @@ fn one_measures_while_the_other_waits_and_says_for_whom() {
 }
 
 #[test]
-fn a_killed_owner_holds_nothing() {
+fn a_killed_owner_releases_the_device() {
     let folder = tempfile::tempdir().unwrap();
     let mut owner = holding(folder.path());
     kill(&owner, Signal::KILL);
@@ -106,7 +106,7 @@ fn a_killed_owner_holds_nothing() {
 }
 
 #[test]
-fn without_waiting_the_owner_is_the_reason() {
+fn without_waiting_a_busy_device_is_refused_with_its_owner() {
     let folder = tempfile::tempdir().unwrap();
     let mut owner = holding(folder.path());
     let mut command = process(folder.path());
@@ -126,7 +126,7 @@ fn without_waiting_the_owner_is_the_reason() {
 }
 
 #[test]
-fn waiting_ends_with_an_interrupt() {
+fn an_interrupt_ends_waiting() {
     let folder = tempfile::tempdir().unwrap();
     let mut owner = holding(folder.path());
     let mut other = Talking::start(process(folder.path()));
@@ -165,7 +165,7 @@ fn concurrent_runs_take_turns() {
 }
 
 #[test]
-fn devices_do_not_wait_for_each_other() {
+fn different_devices_are_locked_independently() {
     let folder = tempfile::tempdir().unwrap();
     let path = gpuprof_engine::device::lock::path(folder.path(), "GPU-2");
     let me = gpuprof_engine::device::lock::Owner::this_process();

@@ -44,7 +44,7 @@ fn old_runs_and_baselines_stay_readable_and_can_be_reported() {
 }
 
 #[test]
-fn a_row_is_stored_as_the_values_that_it_has() {
+fn a_stored_row_stays_below_4200_bytes() {
     let rows = |count: u64| (1..=count).map(|at| fixture::emulated(64, 1024 * at)).collect();
     let size = |count| {
         let run = fixture::run("x", vec![fixture::series(rows(count))]);

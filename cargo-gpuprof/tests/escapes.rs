@@ -283,7 +283,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn the_table_steers_no_terminal_and_no_runner(by in hostile_texts(), colour: bool) {
+    fn the_table_contains_no_terminal_or_ci_commands(by in hostile_texts(), colour: bool) {
         let run = replaced(&by).expect("any text will do");
         let table = Table { colour, width: Some(80) };
         let text = written(&table, &run);
@@ -293,7 +293,7 @@ proptest! {
     }
 
     #[test]
-    fn github_sees_the_commands_that_are_ours(by in hostile_texts()) {
+    fn annotations_contain_only_our_commands(by in hostile_texts()) {
         let run = replaced(&by).expect("any text will do");
         let text = written(&GithubAnnotations::default(), &run);
         let before = written(&GithubAnnotations::default(), &ORDINARY);
@@ -312,7 +312,7 @@ proptest! {
     }
 
     #[test]
-    fn junit_is_well_formed_and_has_the_same_elements(by in hostile_texts()) {
+    fn junit_stays_well_formed_with_the_same_elements(by in hostile_texts()) {
         let run = replaced(&by).expect("any text will do");
         let text = written(&Junit::default(), &run);
         let allowed = |c: char| {
@@ -323,7 +323,7 @@ proptest! {
     }
 
     #[test]
-    fn no_cell_of_csv_is_a_formula(by in hostile_texts()) {
+    fn csv_cells_are_never_formulas(by in hostile_texts()) {
         let run = replaced(&by).expect("any text will do");
         let text = written(&Csv, &run);
         prop_assert_eq!(acting(&text), None, "{}", text);
@@ -341,7 +341,7 @@ proptest! {
     }
 
     #[test]
-    fn a_page_has_the_same_structure_and_links_nothing(by in hostile_texts()) {
+    fn markdown_keeps_its_structure_and_has_no_links(by in hostile_texts()) {
         let run = replaced(&by).expect("any text will do");
         let text = written(&Markdown::default(), &run);
         prop_assert_eq!(acting(&text), None, "{}", text);
@@ -350,7 +350,7 @@ proptest! {
     }
 
     #[test]
-    fn the_html_page_has_only_elements_and_attributes_that_are_ours(by in hostile_texts()) {
+    fn html_contains_only_our_elements_and_attributes(by in hostile_texts()) {
         let run = replaced(&by).expect("any text will do");
         let (text, before) = (written(&Html::default(), &run), written(&Html::default(), &ORDINARY));
         prop_assert_eq!(text.chars().find(|&c| steers(c) && c != '\n' && c != '\t'), None, "{}", text);
@@ -360,7 +360,7 @@ proptest! {
     }
 
     #[test]
-    fn json_is_json(by in hostile_texts()) {
+    fn json_stays_valid(by in hostile_texts()) {
         let run = replaced(&by).expect("any text will do");
         for report in [&Json as &dyn Report, &Bmf, &GithubActionBenchmark] {
             let text = written(report, &run);
@@ -375,7 +375,7 @@ proptest! {
 }
 
 #[test]
-fn a_threshold_for_other_devices_hides_nothing() {
+fn hidden_text_in_a_threshold_is_escaped() {
     let mut run = ORDINARY.clone();
     let threshold = format!("on \"x{HIDDEN}H\" ptx_instructions <= 3");
     let kept =

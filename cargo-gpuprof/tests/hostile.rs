@@ -44,7 +44,7 @@ fn refusal(text: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_no_file_is_refused_unread() {
+fn special_files_are_refused_unread() {
     let (_keep, folder) = folder();
     let at = |name: &str| folder.join(name);
     fs::create_dir(at("folder")).expect("it can be made");
@@ -74,7 +74,7 @@ fn what_is_no_file_is_refused_unread() {
 }
 
 #[test]
-fn a_file_cut_off_anywhere_is_refused_where_it_ends() {
+fn a_truncated_file_is_refused_at_its_end() {
     let whole = corpus("run-1-emulator.json");
     assert!(document::parse(&whole, Utf8Path::new("b.json")).is_ok());
     let end = whole.trim_ascii_end().len();
@@ -98,7 +98,7 @@ fn a_file_cut_off_anywhere_is_refused_where_it_ends() {
 }
 
 #[test]
-fn values_that_no_run_has_are_refused_at_their_byte() {
+fn impossible_values_are_refused_at_their_byte() {
     for (text, reason) in [
         (r#"{"schema_version": 1e999}"#, "byte 23: number out of range"),
         (r#"{"schema_version": 4294967296}"#, "byte 28: invalid value: integer `4294967296`"),
@@ -118,7 +118,7 @@ fn values_that_no_run_has_are_refused_at_their_byte() {
 }
 
 #[test]
-fn nothing_of_what_is_too_large_or_too_deep_is_repeated() {
+fn errors_about_huge_or_deep_values_stay_short() {
     let long = "a".repeat(100 << 20);
     let message = refusal(format!(r#"{{"schema_version": "{long}"}}"#).as_bytes());
     assert!(
@@ -157,7 +157,7 @@ fn made(journal: &[u8]) -> RunIdentity {
 }
 
 #[test]
-fn a_journal_that_is_none_is_refused_at_its_byte() {
+fn a_malformed_journal_is_refused_at_its_byte() {
     let whole = corpus("journal-0.1.0.jsonl");
     let made = made(&whole);
     let resume = |bytes: &[u8]| {
@@ -186,7 +186,7 @@ fn a_journal_that_is_none_is_refused_at_its_byte() {
 }
 
 #[test]
-fn a_journal_of_another_version_is_reported_by_its_version_whatever_it_holds() {
+fn a_journal_of_another_version_is_refused_by_its_version() {
     let (_keep, folder) = folder();
     let made = made(&corpus("journal-0.1.0.jsonl"));
     let other =

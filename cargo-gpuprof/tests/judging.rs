@@ -29,7 +29,7 @@ fn compared(folder: &Path, strict: Option<&str>, flags: &[&str]) -> Option<i32> 
 }
 
 #[test]
-fn a_flag_is_stronger_than_the_environment_and_that_than_the_file() {
+fn a_flag_overrides_the_environment_and_the_environment_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     write_lacking(folder);
@@ -50,7 +50,7 @@ fn a_flag_is_stronger_than_the_environment_and_that_than_the_file() {
 }
 
 #[test]
-fn the_environment_of_a_run_keeps_no_other_command_from_working() {
+fn variables_of_run_do_not_affect_other_commands() {
     for value in ["1", "true", "no"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-gpuprof"));
         command.args(["gpuprof", "completions", "bash"]).env("GPUPROF_STRICT", value);

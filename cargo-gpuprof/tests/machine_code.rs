@@ -109,7 +109,7 @@ const EXPECTED: [&str; 3] = [
 ];
 
 #[test]
-fn a_cubin_tells_its_target_its_entry_points_and_its_variables() {
+fn a_cubin_has_its_target_entry_points_and_variables() {
     let tools = Tools::new();
     for arch in ["sm_80", "sm_90"] {
         let code = code(&tools.cubin("k.ptx", arch));
@@ -125,7 +125,7 @@ fn a_cubin_tells_its_target_its_entry_points_and_its_variables() {
 }
 
 #[test]
-fn a_fatbin_tells_those_of_every_member_however_it_is_compressed() {
+fn a_fatbin_lists_every_member_whatever_its_compression() {
     let tools = Tools::new();
     tools.cubin("k.ptx", "sm_80");
     tools.cubin("k.ptx", "sm_90");
@@ -156,7 +156,7 @@ fn a_fatbin_tells_those_of_every_member_however_it_is_compressed() {
 }
 
 #[test]
-fn what_a_driver_cannot_load_or_what_is_cut_off_is_told() {
+fn unloadable_and_truncated_machine_code_is_refused() {
     let tools = Tools::new();
     tools.call("ptxas", &["-arch", "sm_80", "-c", "k.ptx", "-o", "unlinked.cubin"]);
     let unlinked = fs::read(tools.folder.path().join("unlinked.cubin")).unwrap();

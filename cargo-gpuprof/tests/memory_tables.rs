@@ -23,7 +23,7 @@ fn golden() -> Golden {
 }
 
 #[test]
-fn nsight_compute_counts_what_the_tables_show_or_differs_where_it_is_known() {
+fn memory_tables_agree_with_nsight_compute_except_known_differences() {
     let Golden { names, rows, .. } = golden();
     assert_eq!(rows.len(), 38);
     let median_difference = |at: usize| {

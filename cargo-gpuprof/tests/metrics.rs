@@ -38,7 +38,7 @@ fn the_catalogue_of_a_chip_is_listed_without_a_gpu() {
 }
 
 #[test]
-fn a_metric_is_described_with_what_it_costs() {
+fn a_metric_is_described_with_its_passes() {
     let (code, out, _) = metrics(&["--chip", "gh100", "--describe", "lts__t_sector_hit_rate"]);
     assert_eq!(code, 0);
     for part in ["hardware unit: lts", "on GH100: 2 passes alone", ".max_rate .pct .ratio"] {
@@ -99,7 +99,7 @@ fn a_direction_that_the_configuration_file_sets_is_reported_with_the_file() {
 }
 
 #[test]
-fn what_is_not_there_is_reported_with_the_nearest_or_the_reason() {
+fn unknown_metrics_are_refused_with_the_nearest_or_the_reason() {
     for (arguments, message) in [
         (["--describe", "lts__t_sector_hit_rat"], "did you mean `lts__t_sector_hit_rate`"),
         (
@@ -121,7 +121,7 @@ fn what_is_not_there_is_reported_with_the_nearest_or_the_reason() {
 }
 
 #[test]
-fn a_search_that_finds_nothing_says_where_else_to_look() {
+fn a_search_without_results_suggests_where_to_look() {
     let (code, out, err) = metrics(&["ocupancy"]);
     assert_eq!((code, out.as_str()), (2, ""));
     assert_eq!(
@@ -138,7 +138,7 @@ fn a_search_that_finds_nothing_says_where_else_to_look() {
 }
 
 #[test]
-fn what_a_section_of_the_workspace_defines_is_described_by_the_chips_formula() {
+fn a_workspace_metric_is_described_by_the_formula_of_the_chip() {
     let folder = tempfile::tempdir().unwrap();
     let sections = folder.path().join(".config/gpuprof/sections");
     std::fs::create_dir_all(&sections).unwrap();
@@ -301,7 +301,7 @@ fn sets_are_listed_with_their_passes_on_a_chip_with_cupti_and_without() {
 }
 
 #[test]
-fn the_doctor_says_what_works() {
+fn the_doctor_reports_available_features() {
     let folder = tempfile::tempdir().unwrap();
     let (code, out, err) = tool(&["doctor"], folder.path(), pinned());
     assert!(
@@ -319,7 +319,7 @@ fn the_doctor_says_what_works() {
 }
 
 #[test]
-fn whatever_is_listed_or_described_is_also_an_object_a_line() {
+fn every_listing_and_description_is_available_as_json_lines() {
     let lines = |arguments: &[&str]| -> Vec<serde_json::Value> {
         let (code, out, err) = metrics(&[arguments, &["--message-format", "json"]].concat());
         assert_eq!(code, 0, "{arguments:?}: {err}");

@@ -67,7 +67,7 @@ fn every_section_can_be_collected_on_every_family_of_chips() {
 
 /// Without a chip no section could leave out counters that the chip lacks.
 #[test]
-fn every_capability_that_cupti_profiles_has_a_chip_that_it_knows() {
+fn every_profiled_compute_capability_has_a_known_chip() {
     let location = locate(Some(pinned())).unwrap_or_else(|e| panic!("{e}"));
     let known = HostApi::load(&location).unwrap().chips().unwrap();
     let capabilities: [(u32, u32); 16] = [

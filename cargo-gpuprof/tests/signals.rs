@@ -42,7 +42,7 @@ fn exit_code(child: &mut Child) -> Option<i32> {
 }
 
 #[test]
-fn the_first_signal_ends_a_command_that_keeps_nothing() {
+fn the_first_signal_ends_a_command_without_results_to_keep() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     // More than a pipe holds, in every format.
     let [run, other] = ["x", "y"].map(|id| {

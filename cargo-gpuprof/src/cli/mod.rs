@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn options_stand_before_or_after_the_subcommand() {
+    fn options_work_before_and_after_the_subcommand() {
         for line in [
             "-q --manifest-path X list nbody",
             "--manifest-path=X -q list nbody",
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn release_is_what_the_default_is() {
+    fn release_selects_the_default_profile() {
         let profile = |line| parse(line).run.given.profile.map(|given| given.value);
         assert_eq!(profile("cargo-gpuprof --release nbody").unwrap(), Defaults::profile());
         assert_eq!(profile("cargo-gpuprof --profile dist nbody").unwrap(), "dist");
@@ -112,7 +112,7 @@ mod tests {
 
     /// An option of `run` that has no key says where it belongs, so none is forgotten.
     #[test]
-    fn every_option_of_run_is_a_key_or_says_where_it_belongs() {
+    fn every_option_of_run_is_a_key_or_a_known_exception() {
         let keys: Vec<String> = KEYS.iter().map(|key| key.replace('_', "-")).collect();
         let command = command_line();
         let gpuprof = command.find_subcommand("gpuprof").unwrap();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_may_stand_before_or_after_what_to_do_with_baselines() {
+    fn place_options_work_before_and_after_baseline_subcommands() {
         for line in ["baseline --target-dir t list", "baseline list --target-dir t"] {
             let parsed = parse(&format!("cargo-gpuprof {line}")).command;
             let of_baselines = |options: &BaselineOptions| options.place.target_dir.clone();

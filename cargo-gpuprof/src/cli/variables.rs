@@ -56,7 +56,7 @@ mod tests {
     use crate::cli::Cargo;
 
     #[test]
-    fn a_variable_that_is_empty_is_none() {
+    fn an_empty_variable_counts_as_unset() {
         let variables = |command: &Command| {
             let gpuprof = command.find_subcommand("gpuprof").unwrap();
             let doctor = gpuprof.find_subcommand("doctor").unwrap();

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_falls_back_only_where_no_driver_is_installed() {
+    fn auto_falls_back_only_if_no_driver_is_installed() {
         assert_eq!(decide(BackendChoice::Auto, DriverProbe::Absent), Ok(true));
         assert_eq!(decide(BackendChoice::Auto, DriverProbe::Devices(Vec::new())), Ok(false));
         assert!(decide(BackendChoice::Auto, DriverProbe::NoDevice).is_err());
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_driver_is_told_with_its_code_remedy_and_the_way_on() {
+    fn a_broken_driver_is_reported_with_its_code_and_remedies() {
         let probe = DriverProbe::Broken {
             call: "cuInit".into(),
             code: 803,

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_that_the_model_does_not_know_has_no_differences() {
+    fn a_gpu_without_a_model_has_no_differences() {
         let found = found("NVIDIA GH200 144G HBM3e");
         let table = table(&found, &device(), chip_of(&found));
         assert!(table.contains("double_busy               clocks/warp       2.200\n"), "{table}");
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chip_is_known_by_whole_words_and_by_its_size() {
+    fn a_chip_is_recognised_by_whole_words_and_size() {
         let chip = |name: &str, multiprocessors, gigabytes: u64| {
             let memory_bytes = gigabytes * 1_000_000_000;
             let found = Characterization { multiprocessors, memory_bytes, ..found(name) };

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_emulated_driver_can_be_every_chip() {
+    fn every_chip_can_be_emulated() {
         assert_eq!(chip::BY_NAME.len(), Chip::ALL.len());
         for (chip, name, _) in Chip::ALL {
             let emulated = chip::named(name).unwrap_or_else(|| panic!("{name} is not emulated"));

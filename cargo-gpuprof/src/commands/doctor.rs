@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_speaks_of_every_device_and_the_code_of_those_that_a_run_takes() {
+    fn the_sentence_covers_all_devices_and_the_exit_code_selected_ones() {
         use State::{Fail, Ok, Warn};
         let said = |states: &[State], code, sentence: &str| {
             assert_eq!(concluded(states), (code, sentence.to_owned()), "{states:?}");

@@ -11,7 +11,7 @@ fn settings(file: &str, line: &str) -> Settings {
 }
 
 #[test]
-fn the_command_line_wins_over_the_preset_and_that_over_the_file() {
+fn command_line_overrides_preset_and_preset_overrides_file() {
     let file =
         "repeat = 4\ntimeout = 7\n[preset.ci]\nrepeat = 5\nstrict = true\nbaseline = \"main\"\n";
     let plain = settings(file, "cargo-gpuprof");
@@ -28,7 +28,7 @@ fn the_command_line_wins_over_the_preset_and_that_over_the_file() {
 }
 
 #[test]
-fn a_table_of_no_series_is_reported_with_its_layer() {
+fn a_table_that_matches_no_series_is_reported_with_its_layer() {
     let file = "[series.sxapy]\nthresholds = [\"registers <= 32\"]\n[series.\"examples::\"]\n\
                 [preset.ci.series.other]\nthresholds = [\"registers <= 32\"]\n";
     let config = Config::parse(file, DEFAULT_PATH.into()).unwrap();
@@ -42,7 +42,7 @@ fn a_table_of_no_series_is_reported_with_its_layer() {
 }
 
 #[test]
-fn a_baseline_file_is_looked_for_from_where_it_is_written() {
+fn a_relative_baseline_path_starts_at_its_layer() {
     let file = "baseline = \"./base.json\"\n[preset.ci]\nbaseline = \"main\"\n";
     let of = |line: &str| settings(file, line).baseline_of("/work/shop".into()).unwrap();
     assert_eq!(of("cargo-gpuprof"), "/work/shop/./base.json");
@@ -181,7 +181,7 @@ bench = ["kernels"]
 "#;
 
 #[test]
-fn every_setting_can_come_from_the_file_and_from_a_preset_and_is_seen() {
+fn every_setting_works_in_file_and_preset() {
     let shown = |settings: &Settings| -> Vec<String> {
         settings.all().into_iter().map(|(key, it)| format!("{key} {}", it.text())).collect()
     };
@@ -199,7 +199,7 @@ fn every_setting_can_come_from_the_file_and_from_a_preset_and_is_seen() {
 }
 
 #[test]
-fn every_setting_can_come_from_the_command_line() {
+fn every_setting_works_on_the_command_line() {
     for line in EVERY.lines().filter(|line| !line.is_empty()) {
         let (key, value) = line.split_once(" = ").unwrap();
         let value = value.replace(['"', '[', ']', ' '], "");
@@ -217,7 +217,7 @@ fn every_setting_can_come_from_the_command_line() {
 }
 
 #[test]
-fn a_flag_of_the_command_line_takes_back_what_the_file_says() {
+fn a_flag_overrides_the_opposite_in_the_file() {
     let line = "cargo-gpuprof --wait --verify --gate --no-strict --no-across-devices --no-quiet \
                 --no-fail-fast";
     let all = settings(EVERY, line);
@@ -233,7 +233,7 @@ fn a_flag_of_the_command_line_takes_back_what_the_file_says() {
 }
 
 #[test]
-fn a_library_of_the_file_is_looked_for_from_where_it_is_written() {
+fn a_relative_library_path_starts_at_the_file() {
     let all = settings(EVERY, "cargo-gpuprof");
     assert_eq!(all.nvml_path("/work/shop".into()).unwrap(), "/work/shop/lib/nvml.so");
     assert_eq!(all.cupti_path("/work/shop".into()).unwrap(), "libcupti.so.13");
@@ -242,7 +242,7 @@ fn a_library_of_the_file_is_looked_for_from_where_it_is_written() {
 }
 
 #[test]
-fn an_export_of_the_file_is_written_where_the_file_says() {
+fn an_export_path_of_the_file_starts_at_the_file() {
     let root: &Utf8Path = "/work/shop".into();
     let all = settings(EVERY, "cargo-gpuprof --export-json here.json");
     assert_eq!(Settings::export(&all.export_csv, root).unwrap(), "/work/shop/out/all.csv");
@@ -253,7 +253,7 @@ fn an_export_of_the_file_is_written_where_the_file_says() {
 }
 
 #[test]
-fn harnesses_are_built_as_the_layers_say() {
+fn build_options_have_layers() {
     let config = Config::parse(EVERY, DEFAULT_PATH.into()).unwrap();
     let layers = Layers::new(&config, None).unwrap();
     let built = |line| {
@@ -276,7 +276,7 @@ fn harnesses_are_built_as_the_layers_say() {
 }
 
 #[test]
-fn a_view_has_layers_and_what_is_wrong_with_it_is_reported_with_its_layer() {
+fn errors_in_a_view_name_their_layer() {
     let config = Config::parse(
         "sort = \"duration desc\"\ntop = 3\n[preset.ci]\nsort = \"block\"\nfilter = \"n >\"\n",
         DEFAULT_PATH.into(),
@@ -318,7 +318,7 @@ fn the_book_lists_every_setting_with_its_default() {
 }
 
 #[test]
-fn a_value_of_the_environment_is_called_by_its_variable() {
+fn a_value_from_the_environment_names_its_variable() {
     let by_variable = true;
     let given = Given {
         timeout: NonZeroU32::new(9).map(|value| GivenValue { value, by_variable }),

@@ -69,7 +69,7 @@ mod tests {
     use super::aligned;
 
     #[test]
-    fn a_list_stands_in_columns() {
+    fn rows_of_a_list_are_aligned() {
         let rows = [["main", "in git", "5 configurations"], ["b", "in the target folder", "1"]];
         let rows: Vec<Vec<String>> = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
         let torn = vec!["torn".to_owned(), "torn.json is not a run document".to_owned()];

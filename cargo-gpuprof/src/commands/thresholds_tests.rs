@@ -39,7 +39,7 @@ fn limit_where(condition: &str) -> String {
 }
 
 #[test]
-fn a_threshold_of_values_that_neither_run_nor_annotation_has_is_refused() {
+fn a_threshold_on_unknown_axis_values_is_refused() {
     // The run takes one block of the two of the annotation.
     layered(&[], "", &[&limit_where("block==128")]).unwrap();
     let failure = layered(&[], "", &[&limit_where("block==129 and h==1")]).unwrap_err();
@@ -55,7 +55,7 @@ fn a_threshold_of_values_that_neither_run_nor_annotation_has_is_refused() {
 }
 
 #[test]
-fn each_layer_replaces_what_says_the_same_in_the_one_before() {
+fn each_layer_replaces_equivalent_thresholds_of_the_layer_before() {
     let file = "thresholds = [\"duration <= 6 us\"]\n\
                 [preset.ci]\nthresholds = [\"every duration <= 7 us\"]\n";
     let all = layered(&["every duration <= 5 us"], file, &["duration <= 8 us"]).unwrap();
@@ -67,7 +67,7 @@ fn each_layer_replaces_what_says_the_same_in_the_one_before() {
 }
 
 #[test]
-fn a_limit_relative_to_the_baseline_and_a_fixed_one_stay_next_to_each_other() {
+fn relative_and_absolute_limits_of_a_metric_are_both_kept() {
     assert_eq!(remain("duration <= 5 us", "duration <= baseline + 3%"), 2);
     assert_eq!(
         remain("duration <= baseline + 5%", "duration <= baseline + 3% and at least 1 us"),
@@ -88,7 +88,7 @@ fn equivalent_thresholds_are_equal() {
 }
 
 #[test]
-fn an_axis_that_the_series_does_not_have_is_marked_where_it_stands() {
+fn an_unknown_axis_is_refused_at_its_position() {
     let failure = layered(&[], "", &[&limit_where("here==1")]).unwrap_err();
     assert_eq!(
         failure.message,
@@ -99,7 +99,7 @@ fn an_axis_that_the_series_does_not_have_is_marked_where_it_stands() {
 }
 
 #[test]
-fn a_share_of_the_peak_of_what_is_in_percent_already_is_refused_with_what_to_write() {
+fn percent_of_peak_of_a_percentage_is_refused_with_the_correction() {
     let failure = layered(&[], "", &["dram_throughput >= 60% of peak"]).unwrap_err();
     assert!(
         failure.message.ends_with("= help: it is in percent already; write >= 60%"),
@@ -110,7 +110,7 @@ fn a_share_of_the_peak_of_what_is_in_percent_already_is_refused_with_what_to_wri
 
 /// The thresholds of a stored run stay with it, and the later of two with the same subject counts.
 #[test]
-fn a_stored_series_keeps_its_thresholds_but_for_those_that_are_said_again() {
+fn new_thresholds_replace_equivalent_stored_ones() {
     let mut series = series(vec![emulated(64, 1 << 20)]);
     let file = || Layer::Configuration(DEFAULT_PATH.to_owned());
     let stored = [

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_defines_metrics_and_may_say_what_to_show() {
+    fn metric_tables_define_metrics_and_columns() {
         let (config, catalogue) = parse(
             "[metrics]\nshow = [\"m_bytes_an_instruction\"]\n[metrics.m_bytes_an_instruction]\n\
              formula = \"bytes / smsp__inst_executed.sum\"\nunit = \"B\"\ndirection = \"higher\"\n",
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_a_formula_sets_the_direction_of_a_metric_that_is_known() {
+    fn a_table_without_a_formula_sets_the_direction_of_a_known_metric() {
         let text = "[metrics.registers]\ndirection = \"none\"\n\
                     [metrics.\"sm__ctas_launched.sum\"]\ndirection = \"lower\"\n";
         let (_, catalogue) = parse(text).unwrap();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_definition_is_reported_with_its_place() {
+    fn errors_in_a_definition_have_their_position() {
         let error = |text: &str| {
             let failure = parse(text).unwrap_err();
             assert_eq!(failure.code, ExitCode::Configuration);

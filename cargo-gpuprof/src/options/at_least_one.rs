@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zero_is_refused_in_words() {
+    fn zero_is_refused_with_the_remedy() {
         assert_eq!(at_least_one::<NonZeroU32>("7").map(NonZeroU32::get), Ok(7));
         let refused = |text| at_least_one::<NonZeroU32>(text).unwrap_err();
         assert_eq!(refused("0"), "it must be at least 1; leave the option out for its default");

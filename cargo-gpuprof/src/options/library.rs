@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_library_is_found_from_every_folder() {
+    fn relative_library_paths_become_absolute() {
         let here = std::env::current_dir().unwrap();
         let found = |text: &str| library(text).unwrap().into_std_path_buf();
         assert_eq!(found("libnvidia-ml.so.1"), path::Path::new("libnvidia-ml.so.1"));

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_are_written_as_people_write_them() {
+    fn ages_are_parsed_from_everyday_units() {
         let hours = |text: &str| text.parse::<Age>().map(|age| age.0.as_hours());
         assert_eq!(hours("12h"), Ok(12));
         assert_eq!(hours("30d"), Ok(720));

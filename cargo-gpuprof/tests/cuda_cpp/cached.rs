@@ -31,7 +31,7 @@ fn dead() -> Compiler {
 }
 
 #[test]
-fn what_is_compiled_is_reported_once_and_what_was_kept_or_is_quiet_is_not() {
+fn compiling_is_announced_once_unless_cached_or_quiet() {
     let mut process = as_process("cuda_cpp::cached::compiles_quietly_then_aloud_twice");
     let output = process.output().unwrap();
     assert!(output.status.success());
@@ -64,7 +64,7 @@ fn is_kept(package: &Package) -> bool {
 }
 
 #[test]
-fn a_second_compile_starts_no_process_and_gives_the_same() {
+fn a_second_compile_is_served_from_the_cache() {
     let package = package();
     let first = package.compiled();
     assert!(first.ptx.contains("111"), "{}", first.ptx);
@@ -78,7 +78,7 @@ fn a_second_compile_starts_no_process_and_gives_the_same() {
 }
 
 #[test]
-fn a_changed_header_an_option_and_a_header_that_comes_first_are_compiled_again() {
+fn changed_options_and_headers_cause_a_recompile() {
     let mut package = package();
     package.compiled();
     package.write("include/factor.cuh", "#define FACTOR 222\n");
@@ -99,7 +99,7 @@ fn a_changed_header_an_option_and_a_header_that_comes_first_are_compiled_again()
 }
 
 #[test]
-fn a_process_that_aborts_is_reported_and_nothing_is_kept() {
+fn an_aborted_compile_is_reported_and_not_cached() {
     let package = package();
     let error = cuda_cpp::compile(&package.program, &dead(), &package.cache()).unwrap_err();
     let text = error.to_string();

@@ -38,7 +38,7 @@ const PLAIN: [(&str, &str); 8] = [
 ];
 
 #[test]
-fn a_declaration_that_fits_in_all_but_names_is_taken() {
+fn a_declaration_with_other_type_names_is_accepted() {
     package().kernel("plain", &PLAIN).compiled();
     let mut anything = PLAIN;
     anything[0] = ("const void*", "*const c_void");
@@ -47,7 +47,7 @@ fn a_declaration_that_fits_in_all_but_names_is_taken() {
 
 /// A kernel's `void *` may be declared as a pointer to anything, as in C.
 #[test]
-fn a_pointer_to_void_is_every_pointer_and_const_is_told_apart() {
+fn void_pointers_match_every_pointer_and_const_is_checked() {
     let source = "#include <cuda_fp16.h>\n\
                   __global__ void bytes(const void* from, void* to) {}\n\
                   __global__ void halves(const __half* from, volatile unsigned* flag) {}\n";
@@ -64,7 +64,7 @@ fn a_pointer_to_void_is_every_pointer_and_const_is_told_apart() {
 }
 
 #[test]
-fn a_parameter_that_does_not_fit_is_told_at_its_place_in_rust() {
+fn a_mismatched_parameter_is_reported_at_its_rust_position() {
     let mut signed = PLAIN;
     signed[1] = ("int", "i32");
     insta::assert_snapshot!(package().kernel("plain", &signed).said_of("plain"));
@@ -88,7 +88,7 @@ fn a_struct_is_compared_by_its_size() {
 
 /// The compiler takes the arguments of such a template for an expression, and says only that.
 #[test]
-fn a_misspelt_template_is_reported_with_the_one_that_is_there() {
+fn a_misspelt_template_is_reported_with_the_existing_one() {
     for (name, meant) in [("fil<3>", "fill"), ("havled<float>", "halved")] {
         let compiled = package().kernel("plain", &PLAIN).kernel(name, &[FLOATS]).compile().unwrap();
         let said = super::render(compiled.entries[name].as_ref().unwrap_err());
@@ -99,7 +99,7 @@ fn a_misspelt_template_is_reported_with_the_one_that_is_there() {
 }
 
 #[test]
-fn an_instance_that_does_not_compile_leaves_the_others_alone() {
+fn an_instance_that_does_not_compile_does_not_affect_others() {
     let package = package()
         .kernel("fill<2>", &[FLOATS])
         .kernel("fill<7>", &[FLOATS])
@@ -121,7 +121,7 @@ fn an_instance_that_does_not_compile_leaves_the_others_alone() {
 }
 
 #[test]
-fn what_compiles_for_a_later_architecture_alone_is_reported_with_the_option() {
+fn code_for_a_later_architecture_is_refused_with_the_option() {
     let source = "__global__ void ranked(float* x) { x[0] = __clusterRelativeBlockRank(); }\n";
     let told = |source: &str| {
         let mut package = Package::new(&[("k.cu", source)]).kernel("ranked", &[FLOATS]);
@@ -135,7 +135,7 @@ fn what_compiles_for_a_later_architecture_alone_is_reported_with_the_option() {
 }
 
 #[test]
-fn a_kernel_in_a_namespace_is_offered_by_its_full_name() {
+fn a_kernel_in_a_namespace_is_suggested_by_its_full_name() {
     let header = "namespace my { template <int M> __global__ void sc(float* x) { x[0] = M; } }\n";
     let files = [("k.cu", "#include \"k.cuh\"\n"), ("k.cuh", header)];
     let compiled = Package::new(&files).kernel("sc<3>", &[FLOATS]).compile().unwrap();
@@ -145,7 +145,7 @@ fn a_kernel_in_a_namespace_is_offered_by_its_full_name() {
 
 /// The error's trace names no declared instance: the source itself makes this one.
 #[test]
-fn an_instance_that_the_sources_ask_for_too_is_an_error_of_theirs() {
+fn an_error_in_an_explicit_instantiation_is_reported_in_the_source() {
     let source = "template <int M> __global__ void fill(float* x) { static_assert(M < 4); }\n\
                   template __global__ void fill<9>(float*);\n";
     let package = Package::new(&[("k.cu", source)]).kernel("fill<9>", &[FLOATS]);

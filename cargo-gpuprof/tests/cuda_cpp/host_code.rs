@@ -49,7 +49,7 @@ const TYPES: [(&str, &str); 3] =
     [("float*", "*mut f32"), ("float", "f32"), ("unsigned int", "u32")];
 
 #[test]
-fn a_file_with_launches_compiles_as_it_is_and_its_kernel_runs() {
+fn a_file_with_host_launches_compiles_unchanged_and_its_kernel_runs() {
     let package = Package::new(&[("kernels/scale.cu", SCALE)]).kernel("scale<float>", &TYPES);
     let compiled = package.compiled();
     let notes: Vec<_> =
@@ -75,7 +75,7 @@ fn a_file_with_launches_compiles_as_it_is_and_its_kernel_runs() {
 
 /// A file that compiles with the standard headers alone gets no stand-in for the host.
 #[test]
-fn headers_of_the_standard_library_alone_need_no_stand_ins() {
+fn standard_library_headers_alone_need_no_stand_ins() {
     let source = "#include <cstdint>\n#include <cmath>\n#include <type_traits>\n\
                   #include <climits>\n#include <cfloat>\n#include <stdio.h>\n\
                   template <class T> __global__ void k(T* x) {\n\

@@ -50,7 +50,7 @@ fn compiles_until_a_signal_comes() {
 }
 
 #[test]
-fn programs_are_compiled_together_and_come_back_in_their_order() {
+fn programs_compiled_together_keep_their_order() {
     let package = |factor: i32, name: &str| {
         let source = format!("extern \"C\" __global__ void {name}(int* x) {{ x[0] *= {factor}; }}");
         Package::new(&[("k.cu", &source)]).kernel(name, &[("int*", "*mut i32")])

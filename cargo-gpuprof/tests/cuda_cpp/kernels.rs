@@ -24,7 +24,7 @@ __global__ void prints() { printf("%d\n", threadIdx.x); unused_by_the_sums = 1; 
 "#;
 
 #[test]
-fn instances_of_a_template_sum_right_on_the_emulated_driver() {
+fn template_instances_run_on_the_emulated_driver() {
     let parameters = |cpp: &str, rust: &str| -> Vec<(String, String)> {
         vec![
             ("unsigned int".into(), "u32".into()),
@@ -61,7 +61,7 @@ fn instances_of_a_template_sum_right_on_the_emulated_driver() {
 }
 
 #[test]
-fn an_entry_tells_its_bounds_and_its_shared_memory() {
+fn an_entry_has_its_bounds_and_shared_memory() {
     let source = r#"
 struct Pair { int a; double b; };
 extern __shared__ float dynamic[];
@@ -98,7 +98,7 @@ extern "C" __global__ void dynamically(float* y) {
 }
 
 #[test]
-fn variables_are_kept_and_several_files_are_one_program() {
+fn unreferenced_variables_of_several_files_are_kept() {
     let package = Package::new(&[
         ("kernels/a.cu", "namespace ns { __constant__ float coef[4]; }\n#include \"shared.cuh\"\n"),
         ("kernels/b.cu", "extern \"C\" __global__ void scale(float* x) { x[threadIdx.x] *= twice(ns::coef[1]); }\n"),
@@ -118,7 +118,7 @@ fn variables_are_kept_and_several_files_are_one_program() {
 }
 
 #[test]
-fn the_same_sources_give_the_same_bytes_wherever_they_lie() {
+fn compiled_bytes_do_not_depend_on_the_folder() {
     let made = || {
         let package = Package::new(&[("kernels/sum.cu", SUM)]);
         let types = [("unsigned", "u32"), ("const float*", "*const f32"), ("float*", "*mut f32")];

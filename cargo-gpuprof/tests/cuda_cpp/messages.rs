@@ -86,7 +86,7 @@ fn warnings_come_with_what_compiled() {
 }
 
 #[test]
-fn an_option_and_an_architecture_that_nvrtc_does_not_know_are_told() {
+fn unknown_options_and_architectures_are_reported() {
     let package =
         || Package::new(&[("k.cu", "extern \"C\" __global__ void k() {}\n")]).kernel("k", &[]);
     let mut with_option = package();

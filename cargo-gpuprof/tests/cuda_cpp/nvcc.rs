@@ -81,7 +81,7 @@ const PARAMETERS: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn what_nvrtc_cannot_is_compiled_by_nvcc_said_and_kept() {
+fn a_program_that_nvrtc_rejects_is_compiled_by_nvcc_and_cached() {
     let (stand_in, package) = (StandIn::new(), package(CudaCompiler::Auto));
     let cache = package.cache();
     let compile = || stand_in.beside_nvrtc().compile(&package.program, &cache).unwrap();
@@ -118,7 +118,7 @@ fn what_nvrtc_cannot_is_compiled_by_nvcc_said_and_kept() {
 }
 
 #[test]
-fn an_nvcc_whose_version_cannot_be_read_is_none() {
+fn an_nvcc_with_an_unreadable_version_is_not_used() {
     let stand_in = StandIn::new();
     let version = fs::read_to_string(stand_in.file("version")).unwrap();
     fs::write(stand_in.file("version"), version.replace("V13.0.88", "Vnext")).unwrap();
@@ -127,7 +127,7 @@ fn an_nvcc_whose_version_cannot_be_read_is_none() {
 }
 
 #[test]
-fn nvcc_is_told_the_folders_and_definitions_of_the_program_and_finds_cudas_by_itself() {
+fn nvcc_gets_the_folders_and_definitions_of_the_program() {
     let (stand_in, mut package) = (StandIn::new(), package(CudaCompiler::Nvcc));
     package.program.defines = vec![("RADIX".into(), "4".into())];
     package.program.options = vec!["--use_fast_math".into()];
@@ -140,7 +140,7 @@ fn nvcc_is_told_the_folders_and_definitions_of_the_program_and_finds_cudas_by_it
 }
 
 #[test]
-fn an_instance_that_nvcc_does_not_compile_leaves_the_others_alone() {
+fn an_instance_that_nvcc_rejects_does_not_affect_others() {
     let stand_in = StandIn::new();
     let package = package(CudaCompiler::Nvcc).kernel("scale<3, float>", &PARAMETERS);
     let compiled = stand_in.beside_nvrtc().compile(&package.program, &package.cache()).unwrap();
@@ -151,7 +151,7 @@ fn an_instance_that_nvcc_does_not_compile_leaves_the_others_alone() {
 }
 
 #[test]
-fn what_is_wrong_with_a_declaration_is_told_as_with_nvrtc() {
+fn nvcc_reports_wrong_declarations_like_nvrtc() {
     let stand_in = StandIn::new();
     let of_void = [("unsigned int", "u32")];
     let wrong = [PARAMETERS[0], PARAMETERS[1], ("float *", "*mut f32"), PARAMETERS[3]];
@@ -166,7 +166,7 @@ fn what_is_wrong_with_a_declaration_is_told_as_with_nvrtc() {
 }
 
 #[test]
-fn where_neither_compiles_it_the_first_error_of_the_other_is_told_too() {
+fn if_both_compilers_fail_both_errors_are_reported() {
     let stand_in = StandIn::new();
     let told = |source: &str| {
         let mut package = Package::new(&[("kernels/broken.cu", source)]);
@@ -185,7 +185,7 @@ fn where_neither_compiles_it_the_first_error_of_the_other_is_told_too() {
 }
 
 #[test]
-fn without_nvcc_what_it_would_be_for_is_told_and_without_both_how_to_get_one() {
+fn missing_compilers_are_reported_with_how_to_get_one() {
     let package = package(CudaCompiler::Auto);
     let told = |nvrtc, search, compiler| {
         let mut program = package.program.clone();
@@ -212,7 +212,7 @@ fn without_nvcc_what_it_would_be_for_is_told_and_without_both_how_to_get_one() {
 }
 
 #[test]
-fn an_nvcc_is_found_by_its_places_and_passed_over_where_the_driver_is_older() {
+fn an_nvcc_newer_than_the_driver_is_skipped() {
     let (first, second) = (StandIn::new(), StandIn::new());
     let toolkit = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(first.folder.path(), toolkit.path().join("bin")).unwrap();

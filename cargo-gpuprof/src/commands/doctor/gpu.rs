@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_modules_parameters_tell_who_may_read_counters() {
+    fn permission_for_counters_is_read_from_kernel_module_parameters() {
         let check = |text: &str| permission(Some(text)).state;
         assert_eq!(check("ResmanDebugLevel: 1\nRmProfilingAdminOnly: 0\n"), State::Ok);
         let locked = permission(Some("RmProfilingAdminOnly: 1\n"));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_order_comes_with_its_remedy() {
+    fn problems_are_reported_with_their_remedies() {
         let facts = Facts {
             persistence: Some(false),
             vgpu: Some(true),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nvml_does_not_tell_is_said() {
+    fn facts_unknown_to_nvml_are_reported() {
         let checks =
             settings(Answer::Refused("NVML does not work: gone".to_owned().into()), "GPU-1");
         assert_eq!(

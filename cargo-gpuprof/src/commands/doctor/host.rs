@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_toolchain_is_missed_only_where_something_is_built() {
+    fn a_missing_toolchain_matters_only_for_builds() {
         let here = without(true, "kernels need the source of Rust's core library");
         assert_eq!(
             (here.state, here.found.as_str()),

@@ -56,7 +56,7 @@ mod tests {
     use gpuprof_system::error::Failure;
 
     #[test]
-    fn a_backend_is_missed_where_a_package_needs_it_or_where_one_was_named() {
+    fn a_missing_backend_matters_only_if_needed_or_named() {
         let missing = || Err(Failure::new(ExitCode::BuildFailed, "it is not here"));
         let state = |needed, named| {
             let check = check_compiler(missing(), needed, named);

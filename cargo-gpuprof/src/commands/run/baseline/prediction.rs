@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_baseline_says_what_it_catches() {
+    fn a_good_baseline_names_the_slowdown_it_catches() {
         assert_eq!(
             sentence("main", &ability()),
             "the baseline `main` has 7 processes a configuration, this run 7: about 100% of runs in \
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weak_one_says_what_would_help() {
+    fn a_weak_baseline_is_reported_with_the_remedy() {
         let weak = Ability { decides: 0.61, needed: Some(14), ..ability() };
         assert!(
             sentence("main", &weak).ends_with(
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_decides_nothing_says_so() {
+    fn a_baseline_that_decides_nothing_is_reported() {
         let none = Ability { hopeless: 40, processes: 2, needed: None, ..ability() };
         assert!(
             sentence("old", &none).starts_with(

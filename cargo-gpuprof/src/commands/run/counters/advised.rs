@@ -44,7 +44,7 @@ fn words(more: usize, passes: u32, without: Option<usize>) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_cost_names_the_passes_without_advice_where_they_are_known() {
+    fn the_cost_of_advice_is_compared_with_passes_without_it() {
         assert_eq!(
             super::words(41, 12, Some(2)),
             "--advice collects 41 more counters for the rules of advice: 12 passes for a \

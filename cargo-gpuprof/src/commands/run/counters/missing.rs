@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_on_a_counter_that_cannot_be_had_is_refused_with_the_reason() {
+    fn a_threshold_on_an_unavailable_counter_is_refused_with_the_reason() {
         let reason = "cuptiRangeProfilerEnable failed: …";
         let failure =
             check(&["every duration <= 1 s", "best dram_throughput >= 60%"], reason).unwrap_err();
@@ -194,13 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_that_can_be_decided_without_counters_go_on() {
+    fn thresholds_without_counters_need_no_permission() {
         assert_eq!(check(&[], "no"), Ok(()));
         assert_eq!(check(&["every duration <= 1 s", "best throughput >= 1 TB/s"], "no"), Ok(()));
     }
 
     #[test]
-    fn what_decides_nothing_refuses_nothing() {
+    fn soft_and_inapplicable_thresholds_are_not_refused() {
         assert_eq!(check(&["warn best dram_throughput >= 60%"], "no"), Ok(()));
         assert_eq!(check(&["on \"A100\" best dram_throughput >= 60%"], "no"), Ok(()));
     }

@@ -116,7 +116,7 @@ mod tests {
     use gpuprof_engine::cupti::MetricCost;
 
     #[test]
-    fn too_many_passes_are_refused_with_what_costs_most() {
+    fn too_many_passes_are_refused_with_the_most_expensive_metrics() {
         let each = |name: &str, without| MetricCost { name: name.into(), alone: 1, without };
         let cost = Cost {
             refused: Vec::new(),

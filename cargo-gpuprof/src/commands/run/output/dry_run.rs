@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_estimate_says_that_it_is_one() {
+    fn the_duration_is_labelled_as_an_estimate() {
         let work = |processes, configurations| Work { processes, configurations };
         let passes = |repeat, both| Passes { repeat, steps: 9, both };
         assert_eq!(

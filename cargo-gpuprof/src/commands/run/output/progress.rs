@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_sweep_has_twenty_lines_and_those_of_its_first_failures() {
+    fn a_long_sweep_prints_twenty_lines_and_its_first_failures() {
         assert_eq!(list_lines(3, |_| false), [1, 2, 3]);
         assert_eq!(list_lines(20, |_| false), (1..=20).collect::<Vec<_>>());
         let lines = list_lines(300, |_| false);
