@@ -148,7 +148,7 @@ impl fmt::Display for Share {
 }
 
 #[test]
-fn every_claimed_value_is_the_hardwares() {
+fn every_claimed_counter_equals_the_hardware() {
     let (input, rows) = (input(), rows());
     let mut comparison = Comparison::default();
     for ptx in MODULES {

@@ -220,7 +220,7 @@ fn counts_depend_on_the_chip_only_where_its_multiprocessors_do() {
 }
 
 #[test]
-fn an_interval_is_wider_if_nobody_has_characterised_the_chip() {
+fn an_uncharacterised_chip_has_a_wider_interval() {
     for (name, chip) in BY_NAME {
         let estimate = launch(chip, "scale", (64, 256, 0), 1 << 17).estimate.unwrap();
         let spread = estimate.high_ns / estimate.duration_ns;

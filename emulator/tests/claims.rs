@@ -220,7 +220,7 @@ fn shared_memory_adds_floats_and_wide_integers_in_a_loop() {
 }
 
 #[test]
-fn a_loop_that_waits_for_an_access_is_not_claimed() {
+fn counters_of_a_loop_that_waits_for_memory_are_not_claimed() {
     let reason = "lanes left a loop that waits for volatile accesses or atomics one by one, and \
                   the machine code decides in which order";
     let waits = "mov.u32 %r3, 0;\nL: st.volatile.global.b32 [%rd1], %r3; add.u32 %r3, %r3, 1;\n\

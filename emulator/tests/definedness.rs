@@ -30,7 +30,7 @@ fn sums_of_absent_warps_may_be_read_and_dropped() {
 }
 
 #[test]
-fn a_value_that_is_not_selected_does_not_matter() {
+fn an_undefined_value_that_is_not_selected_is_allowed() {
     assert_eq!(floats("sums_of_two_warps", 32, 32), [496.0; 32]);
     assert_eq!(floats("sums_of_two_warps", 64, 64), [2016.0; 64]);
     let inner = |t: usize| if t == 0 || t == 63 { 0.0 } else { 2.0 * t as f32 };
@@ -101,7 +101,7 @@ fn a_written_bit_field_makes_its_word_written() {
 }
 
 #[test]
-fn it_matters_where_it_has_an_effect() {
+fn undefined_values_with_an_effect_are_reported() {
     let stored = "is stored to global memory at PTX line 10";
     matters("st.global.u32 [%rd1], %r3;", stored);
     matters("st.u32 [%rd1], %r3;", stored);
@@ -125,7 +125,7 @@ fn it_matters_where_it_has_an_effect() {
 }
 
 #[test]
-fn it_does_not_where_the_result_is_the_same() {
+fn undefined_values_without_an_effect_are_not_reported() {
     let store = "st.global.u32 [%rd1], %r4;";
     drops("add.u32 %r4, %r3, 1; mov.u32 %r4, 1; st.global.u32 [%rd1], %r4;");
     drops(&format!("and.b32 %r4, %r3, 0; {store}"));
@@ -149,7 +149,7 @@ fn it_does_not_where_the_result_is_the_same() {
 }
 
 #[test]
-fn it_goes_through_exchanges_lane_by_lane() {
+fn undefined_values_propagate_through_exchanges_by_lane() {
     // Lanes 16 to 31 have a value.
     let own = "@!%p1 mov.u32 %r3, 1; ";
     let shuffle = format!("{own}shfl.sync.bfly.b32 %r4, %r3, 16, 31, 0xffffffff; ");
@@ -165,7 +165,7 @@ fn it_goes_through_exchanges_lane_by_lane() {
 }
 
 #[test]
-fn it_goes_through_shared_and_local_memory() {
+fn undefined_values_propagate_through_shared_and_local_memory() {
     let (store, load) = ("st.shared.u32 [%r8], %r3;", "ld.shared.u32 %r4, [%r8];");
     let result = "st.global.u32 [%rd1], %r4;";
     drops(&format!("{store} {load} mov.u32 %r4, 1; {result}"));
@@ -212,7 +212,7 @@ fn product(rows: u32, store: &str) -> String {
 }
 
 #[test]
-fn it_goes_through_products_row_by_row() {
+fn undefined_values_propagate_through_products_by_row() {
     let wrong = |rows, store| {
         let launch = Bench::new(&product(rows, store)).try_launch("k", [1; 3], [32, 1, 1], 0, &[]);
         launch.err().map(|error| error.to_string())

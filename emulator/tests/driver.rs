@@ -165,7 +165,7 @@ fn an_access_out_of_bounds_is_named_and_sticks() {
 }
 
 #[test]
-fn the_limit_of_the_stack_binds_recursion() {
+fn recursion_is_limited_by_the_stack_size() {
     let session = session();
     let stream = session.context.default_stream();
     let limit = CUlimit::CU_LIMIT_STACK_SIZE;
@@ -293,8 +293,7 @@ fn the_reason_of_a_failure_is_forgotten_when_a_launch_is_accepted() {
 }
 
 #[test]
-fn a_program_that_looks_for_functions_after_it_has_initialised_the_driver_may_be_a_foreign_runtime()
-{
+fn a_lookup_after_initialisation_hints_at_a_foreign_runtime() {
     let _session = session();
     // SAFETY: the emulated driver reads none of the parameters that the header has.
     let look_up: libloading::Symbol<'_, extern "C" fn() -> CUresult> =
@@ -395,7 +394,7 @@ fn the_jit_error_log_holds_the_reason_of_a_refused_module() {
 }
 
 #[test]
-fn a_stream_of_ones_own_needs_no_current_context() {
+fn a_created_stream_needs_no_current_context() {
     let session = session();
     let created = session.context.new_stream().unwrap();
     let stream = created.cu_stream() as usize;
@@ -449,7 +448,7 @@ fn ranges_that_no_allocation_holds_are_refused() {
 }
 
 #[test]
-fn a_launch_gives_its_parameters_in_one_way() {
+fn a_launch_needs_exactly_one_list_of_parameters() {
     let session = session();
     session.context.bind_to_thread().unwrap();
     let text = std::ffi::CString::new(KERNELS).unwrap();
@@ -516,7 +515,7 @@ fn destructors_of_thread_locals_may_call_the_driver() {
 }
 
 #[test]
-fn functions_have_their_first_names_too_if_their_parameters_never_changed() {
+fn unversioned_names_exist_if_parameters_never_changed() {
     let session = session();
     type WithHandle = extern "C" fn(usize) -> CUresult;
     let find = |name: &[u8]| -> libloading::Symbol<'_, WithHandle> {

@@ -337,7 +337,7 @@ fn loads_of_a_loop_with_a_constant_step_overlap() {
 }
 
 #[test]
-fn blocks_that_wait_for_each_other_take_their_turn() {
+fn blocks_that_wait_for_each_other_run_one_after_another() {
     let mut bench = Bench::unchecked(PTX);
     let flags = bench.upload(&[0u32; 256]);
     let launch = bench.launch("in_turn", 256, 32, &[&flags]);
@@ -362,7 +362,7 @@ fn fewer_warps_at_once_take_longer_and_the_estimate_knows_its_registers() {
 }
 
 #[test]
-fn no_estimate_costs_nothing() {
+fn a_device_without_estimates_gives_none() {
     let mut device = Device::default().without_estimates();
     let module = device.load(PTX).unwrap();
     let y = device.memory.allocate(4).unwrap();
@@ -429,7 +429,7 @@ fn a_long_block_takes_as_long_for_each_barrier_as_a_short_one() {
 }
 
 #[test]
-fn a_long_block_takes_its_time_whatever_others_do() {
+fn a_long_block_takes_its_time_next_to_short_blocks() {
     let nanoseconds = |blocks: u32, block: u32| {
         let mut bench = Bench::unchecked(PTX);
         let y = bench.upload(&[0u32]);

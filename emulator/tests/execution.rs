@@ -64,7 +64,7 @@ fn a_lane_waits_for_a_flag_of_another_lane_warp_or_block() {
 }
 
 #[test]
-fn every_lane_of_every_block_gets_a_lock() {
+fn every_lane_of_every_block_acquires_a_lock() {
     let got = run("lock", 6, 96);
     assert_eq!((got[0], got[64], got[65]), (1, 0, 6 * 96));
 }
@@ -76,7 +76,7 @@ fn a_barrier_of_the_grid_ends_if_its_blocks_are_resident() {
 }
 
 #[test]
-fn a_kernel_that_never_ends_on_a_gpu_never_ends() {
+fn a_kernel_that_never_ends_on_a_gpu_is_reported_as_endless() {
     // 58 blocks of 1,024 threads are resident on an L4, the fewest of any chip.
     let bench = || {
         let mut device = Device::new(&chip::L4).with_host_threads(2);

@@ -142,7 +142,7 @@ fn a_barrier_and_a_flag_without_a_fence_order_reads_before_writes_alone() {
 }
 
 #[test]
-fn the_last_reader_of_a_warp_does_not_hide_the_others() {
+fn the_last_reader_of_a_warp_hides_no_earlier_reader() {
     let at_once = "ld.global.u32 %r3, [%rd2]; setp.eq.u32 %p2, %r1,";
     let reads = [
         &format!("{at_once} 0;"),
@@ -163,7 +163,7 @@ fn the_last_reader_of_a_warp_does_not_hide_the_others() {
 }
 
 #[test]
-fn a_fence_and_a_flag_order_those_warps_of_a_block_that_look_at_the_flag() {
+fn a_fence_and_a_flag_order_only_warps_that_read_the_flag() {
     let block = |poll: &str| {
         format!(
             "setp.gt.u32 %p1, %r1, 31; @%p1 bra READ;\nsetp.ne.u32 %p1, %r1, 0; @%p1 ret;\n\
@@ -320,7 +320,7 @@ fn races_are_found_and_do_not_depend_on_host_threads() {
 }
 
 #[test]
-fn sound_kernels_are_not_blamed() {
+fn sound_kernels_have_no_race() {
     for (kernel, blocks, block) in SOUND {
         for threads in [1, 4] {
             let found = launch(kernel, (blocks, block), Checks::ALL, threads);
@@ -330,7 +330,7 @@ fn sound_kernels_are_not_blamed() {
 }
 
 #[test]
-fn the_other_side_of_a_race_is_never_the_thread_itself() {
+fn the_other_side_of_a_race_is_another_thread() {
     // All lanes read the write of one of them.
     let shared_read = "setp.eq.u32 %p2, %r1, 0;\n@%p2 st.global.u32 [%rd2], 7;\n\
                        setp.gt.u32 %p1, %r1, 31; @%p1 bra END;\nld.global.u32 %r3, [%rd2];\nEND:";

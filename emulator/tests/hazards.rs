@@ -100,7 +100,7 @@ fn a_barrier_of_some_warps_orders_only_those_that_wait_at_it() {
 }
 
 #[test]
-fn an_update_of_one_place_in_one_line_wants_an_atomic_operation() {
+fn a_plain_update_by_several_threads_suggests_an_atomic() {
     let update = "ld.shared.b32 %r5, [a];\nadd.u32 %r5, %r5, 1;\nst.shared.b32 [a], %r5;\n";
     let begin = "mov.u32 %r7, 0; st.shared.b32 [a], %r7;\nbar.sync 0;\n";
     let found = |place: &str| {
@@ -117,7 +117,7 @@ fn an_update_of_one_place_in_one_line_wants_an_atomic_operation() {
 }
 
 #[test]
-fn a_write_after_the_read_of_another_warp_needs_one_too() {
+fn a_write_after_the_read_of_another_warp_needs_a_barrier() {
     let body = format!(
         "{FILL}bar.sync 0;\nld.shared.b32 %r5, [a+4];\nsetp.ne.u32 %p1, %r1, 32;\n@%p1 bra E;\n\
          st.shared.b32 [a+4], %r1;\nE:"
@@ -200,7 +200,7 @@ const LAST_READER: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn the_last_reader_of_a_warp_does_not_hide_the_others() {
+fn the_last_reader_of_a_warp_hides_no_earlier_reader() {
     let write = "@%p2 st.shared.b32 [a+4], 77;";
     for (how, read) in LAST_READER {
         let found = wrong(&format!("{FILL}bar.sync 0;\n{read}\n{write}"), 32);
@@ -231,7 +231,7 @@ fn with_flag(other: &str) -> String {
 }
 
 #[test]
-fn a_fence_and_a_flag_order_those_who_look_at_the_flag() {
+fn a_fence_and_a_flag_order_only_threads_that_read_the_flag() {
     let read = "ld.shared.b32 %r5, [a+4];";
     let found = wrong(&with_flag(read), 96).expect("a race");
     assert!(found.contains("which thread (1,0,0) wrote"), "{found}");
@@ -425,7 +425,7 @@ fn a_constant_variable_is_not_stored_to() {
 }
 
 #[test]
-fn the_other_side_of_a_race_is_never_the_thread_itself() {
+fn the_other_side_of_a_race_is_another_thread() {
     let fill = "setp.eq.u32 %p0, %r1, 0;\n@%p0 st.shared.b32 [%r6], 9;\nbar.sync 0;\n";
     let of_lanes = |first: u32, second: u32, body: &str| {
         format!(

@@ -127,7 +127,7 @@ fn an_access_beyond_a_block_or_after_it_was_freed_is_a_fault() {
 }
 
 #[test]
-fn freeing_twice_or_what_is_no_block_is_a_fault() {
+fn freeing_twice_or_a_wrong_address_is_a_fault() {
     let (mut bench, blocks, out) = bench(&kernels());
     bench.launch("make", 3, 32, &[&blocks, &out, &40u64]);
     let first = bench.download(blocks, 1, u64::from_le_bytes)[0];
@@ -155,7 +155,7 @@ fn freeing_twice_or_what_is_no_block_is_a_fault() {
 }
 
 #[test]
-fn a_block_that_takes_the_words_of_a_freed_one_is_no_race() {
+fn reusing_freed_heap_memory_is_not_a_race() {
     let body = malloc("%rd4", "16") + "st.u32 [%rd4], %r1;\n" + &free("%rd4");
     let (mut bench, blocks, out) = bench(&(HEADER.to_owned() + &kernel("churn", &body)));
     // Room for one block of a warp.

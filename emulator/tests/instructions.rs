@@ -195,7 +195,7 @@ fn unsupported_opcodes_refuse_only_the_kernels_that_reach_them() {
 }
 
 #[test]
-fn a_kernel_of_clusters_harms_only_itself() {
+fn a_kernel_of_clusters_is_refused_alone() {
     for (directive, name) in [
         (".reqnctapercluster 2, 1, 1", "reqnctapercluster"),
         (".explicitcluster", "explicitcluster"),
@@ -235,7 +235,7 @@ const START: &str = "<!-- instructions: tests/instructions.rs of the emulator wr
 const END: &str = "<!-- end of instructions -->\n";
 
 #[test]
-fn the_book_has_the_table() {
+fn the_book_lists_the_table_of_instructions() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/book/src/emulator.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = text.split_once(START).expect("the page has the start of the table");

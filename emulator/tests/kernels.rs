@@ -9,7 +9,7 @@ const STORES: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum";
 const CONFLICTS: &str = "ptx__shared_bank_conflicts_op_ld.sum";
 
 #[test]
-fn reduce() {
+fn a_reduction_sums_and_counts_its_atomics() {
     let mut bench = Bench::new(KERNELS);
     // Small integers, so that the order of additions does not show.
     let values: Vec<f32> = noise(10_000, 3).iter().map(|bits| (bits % 8) as f32).collect();
@@ -51,7 +51,7 @@ fn transpose_shows_sectors_and_bank_conflicts() {
 }
 
 #[test]
-fn matmul() {
+fn a_matrix_product_matches_the_host() {
     let mut bench = Bench::new(KERNELS);
     let n = 64usize;
     let (a, b) = (unit(n * n, 1), unit(n * n, 2));
@@ -74,7 +74,7 @@ fn matmul() {
 }
 
 #[test]
-fn histogram() {
+fn a_histogram_counts_every_byte() {
     let mut bench = Bench::new(KERNELS);
     let words = noise(4096, 9);
     let (input, bins) = (bench.upload(&words), bench.upload(&[0u32; 256]));
@@ -130,7 +130,7 @@ fn lanes_that_diverge_in_a_loop_meet_again() {
 }
 
 #[test]
-fn every_case_of_a_switch() {
+fn every_case_of_a_switch_is_reached() {
     let mut bench = Bench::new(KERNELS);
     let ops: Vec<i32> = (0..64).map(|i| i % 12).collect();
     let values: Vec<i32> = noise(64, 6).iter().map(|bits| *bits as i32).collect();
@@ -154,7 +154,7 @@ fn every_case_of_a_switch() {
 }
 
 #[test]
-fn double_precision_mathematics() {
+fn double_precision_mathematics_matches_the_host() {
     let mut bench = Bench::new(KERNELS);
     let values: Vec<f64> = unit(64, 8).iter().map(|v| f64::from(*v) * 20.0).collect();
     let (input, output) = (bench.upload(&values), bench.upload(&[0f64; 64]));
@@ -186,7 +186,7 @@ fn approximate_mathematics_is_close() {
 }
 
 #[test]
-fn narrow_types() {
+fn narrow_types_are_loaded_converted_and_stored() {
     let mut bench = Bench::new(KERNELS);
     let words = noise(64, 11);
     let (a, b, c) =
@@ -209,7 +209,7 @@ fn narrow_types() {
 }
 
 #[test]
-fn vector_accesses() {
+fn vector_accesses_move_all_elements() {
     let mut bench = Bench::new(KERNELS);
     let (floats, doubles) =
         (unit(256, 2), unit(128, 3).into_iter().map(f64::from).collect::<Vec<_>>());
@@ -254,7 +254,7 @@ fn sectors_follow_stride_and_offset() {
 }
 
 #[test]
-fn warp_and_block_exchange() {
+fn lanes_of_a_warp_and_a_block_exchange_values() {
     let mut bench = Bench::new(KERNELS);
     let values: Vec<i32> = (0..32).map(|i| i * 7 % 23).collect();
     let (input, output) = (bench.upload(&values), bench.upload(&[0i32; 256]));
@@ -280,7 +280,7 @@ fn warp_and_block_exchange() {
 }
 
 #[test]
-fn dynamic_shared_memory_and_its_limit() {
+fn dynamic_shared_memory_works_up_to_its_limit() {
     let mut bench = Bench::new(KERNELS);
     let values: Vec<i32> = (0..64).collect();
     let (input, output) = (bench.upload(&values), bench.upload(&[0i32; 64]));
@@ -304,7 +304,7 @@ fn dynamic_shared_memory_and_its_limit() {
 }
 
 #[test]
-fn local_memory() {
+fn local_memory_keeps_the_values_of_each_thread() {
     let mut bench = Bench::new(KERNELS);
     let order: Vec<i32> = (0..16).map(|j| j * 5 % 16).collect();
     let (input, output) = (bench.upload(&order), bench.upload(&[0i32; 32]));
@@ -315,7 +315,7 @@ fn local_memory() {
 }
 
 #[test]
-fn the_last_block_sees_what_the_others_did() {
+fn the_last_block_sees_results_of_all_others() {
     let mut bench = Bench::new(KERNELS);
     let values: Vec<i32> = (0..100).collect();
     let (input, output, tickets) =
@@ -346,7 +346,7 @@ fn counters_and_results_do_not_depend_on_host_threads() {
 }
 
 #[test]
-fn faults_say_where() {
+fn faults_name_their_location() {
     let mut bench = Bench::new(KERNELS);
     let output = bench.upload(&[0f32; 64]);
     let fault = bench.fault("out_of_bounds", 4, 32, &[&output, &16i32]);
@@ -382,7 +382,7 @@ fn faults_say_where() {
 }
 
 #[test]
-fn the_lowest_block_faults_whatever_the_threads() {
+fn the_lowest_faulting_block_is_reported_for_any_host_threads() {
     for threads in [1, 4] {
         let mut bench = Bench::with_threads(KERNELS, threads);
         let output = bench.upload(&vec![0f32; 50_000]);

@@ -101,7 +101,7 @@ fn every_line_of_the_ptx_has_its_counts_and_its_line_of_the_source() {
 }
 
 #[test]
-fn a_line_of_an_inlined_function_knows_the_call_in_the_kernel() {
+fn a_line_of_an_inlined_function_names_its_call_in_the_kernel() {
     let loc = "    .loc 1 7 9\n";
     let inlined = ".loc 1 6 9\n.loc 1 40 5, function_name $n, inlined_at 1 6 9\n\
                    .loc 1 50 3, function_name $n, inlined_at 1 40 5\n";

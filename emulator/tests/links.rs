@@ -170,7 +170,7 @@ fn the_ptx_of_a_fatbin_is_linked_and_one_input_is_a_module() {
 }
 
 #[test]
-fn names_that_two_inputs_define_and_other_text_are_refused_in_the_log() {
+fn duplicate_names_and_invalid_text_are_refused_in_the_log() {
     let _session = session();
     let [kernel, _] = parts();
     let link = Link::new();

@@ -90,7 +90,7 @@ fn merged_loads_pass_the_banks_once() {
 }
 
 #[test]
-fn an_estimate_says_whether_it_knows_the_machine_code() {
+fn an_estimate_records_whether_it_has_machine_code() {
     let [by_ptx, by_machine_code] = [false, true].map(|known| estimated("sums", known, &[&64u32]));
     assert!(!by_ptx.machine_code_known && by_machine_code.machine_code_known);
     assert!(by_machine_code.duration_ns != by_ptx.duration_ns, "{by_ptx:?}");
@@ -104,7 +104,7 @@ fn a_loop_takes_as_many_clocks_as_on_a_gpu() {
 }
 
 #[test]
-fn different_constants_are_loaded_one_after_the_other() {
+fn loads_of_different_constants_are_serialised() {
     // An H200 takes 34, 45, 111 and 375 clocks for an address that takes one clock less.
     for (words, expected) in [(1u32, 35.0), (2, 46.0), (8, 112.0), (32, 376.0)] {
         let clocks = iteration("loads", &[&words]);
@@ -113,7 +113,7 @@ fn different_constants_are_loaded_one_after_the_other() {
 }
 
 #[test]
-fn loads_wait_for_each_other_also_if_their_line_has_other_instructions() {
+fn loads_of_a_line_with_other_instructions_are_ordered() {
     let [apart, together] = ["apart", "together"].map(|kernel| iteration(kernel, &[]));
     assert!((apart - 41.0).abs() < 3.0, "{apart}");
     assert!((together / apart - 1.0).abs() < 0.01, "{together} and {apart}");

@@ -435,7 +435,7 @@ fn products_of_integers_have_every_shape() {
 }
 
 #[test]
-fn four_quads_of_lanes_multiply_halves_side_by_side() {
+fn four_quads_of_lanes_multiply_halves_independently() {
     const ROWS: fn(&Product, usize, usize) -> (usize, usize) =
         |_, lane, i| (lane % 4 + if lane < 16 { 0 } else { 4 }, i);
     const COLUMNS: fn(&Product, usize, usize) -> (usize, usize) =
@@ -590,7 +590,7 @@ fn the_default_stride_is_the_length_of_a_line() {
 }
 
 #[test]
-fn an_undefined_element_reaches_its_row_and_its_column_only() {
+fn an_undefined_element_affects_only_its_row_and_column() {
     // Lane 5 reads its part of `a`, of row 1, from unwritten memory.
     let kernel = |of: &str, stores: &str| {
         kernel(

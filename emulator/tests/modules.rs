@@ -31,7 +31,7 @@ fn copies(name: &str, count: usize) -> String {
 }
 
 #[test]
-fn constant_expressions_stand_for_values_wherever_integers_do() {
+fn constant_expressions_are_accepted_wherever_integers_are() {
     let outside = ".global .u32 a[2*3] = {(1<<5)|3, -7/2, ~5U, !0, WARP_SZ*2};\n\
                    .global .s64 b = (.u64)-1 >> 63;";
     assert_eq!(words(outside, &copies("a", 6), 6), [35, -3_i32 as u32, !5, 1, 64, 0]);
@@ -147,7 +147,7 @@ fn constant_variables_lie_in_a_window_of_their_own() {
 }
 
 #[test]
-fn registers_of_the_environment_that_cuda_does_not_set_are_zero() {
+fn unset_environment_registers_are_zero() {
     let body = "mov.u32 %r1, %envreg0; mov.u32 %r2, %envreg31; or.b32 %r1, %r1, %r2;\n\
         add.u32 %r1, %r1, 7; st.global.u32 [%o], %r1;";
     assert_eq!(words("", body, 1), [7]);

@@ -164,7 +164,7 @@ fn dot_products_of_halves_and_bytes_take_each_sign() {
 
 /// The manual's table, each mode's bytes of the result from the highest to the lowest.
 #[test]
-fn permutations_by_mode_are_the_manuals_table() {
+fn prmt_modes_follow_the_table_of_the_manual() {
     let table: [(&str, [[usize; 4]; 4]); 6] = [
         ("f4e", [[3, 2, 1, 0], [4, 3, 2, 1], [5, 4, 3, 2], [6, 5, 4, 3]]),
         ("b4e", [[5, 6, 7, 0], [6, 7, 0, 1], [7, 0, 1, 2], [0, 1, 2, 3]]),

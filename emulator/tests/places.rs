@@ -57,7 +57,7 @@ fn a_fault_in_a_library_names_the_line_that_called_it() {
 }
 
 #[test]
-fn without_a_call_site_the_line_before_is_near() {
+fn without_a_call_site_the_preceding_line_is_named_as_near() {
     let inlined = ".loc 1 30 5\nadd.u64 %rd1, %rd1, 0;\n.loc 3 7 5";
     assert_eq!(fault_behind(inlined), "near src/lib.rs:30:5 (in tiles-0.1.0/src/shared.rs:7:5)");
     let compiler_made = ".loc 1 30 5\nadd.u64 %rd1, %rd1, 0;\n.loc 1 0 5";

@@ -160,7 +160,7 @@ fn generic_accesses_count_in_the_space_they_reach() {
 }
 
 #[test]
-fn a_request_without_lanes_counts_nothing() {
+fn a_request_without_active_lanes_counts_nothing() {
     let body = "setp.eq.u32 %p1, %r1, 99; @%p1 st.global.b32 [%rd1], %r1;";
     let (_, mut bench) = run("", body, 32);
     let record = &bench.device.take_launches()[0];
@@ -173,7 +173,7 @@ fn a_request_without_lanes_counts_nothing() {
 }
 
 #[test]
-fn one_warp_produces_and_another_consumes() {
+fn a_consumer_warp_reads_values_of_a_producer_warp() {
     let shared = ".shared .align 4 .b8 buffer[128];";
     let body = "and.b32 %r2, %r1, 31; shl.b32 %r2, %r2, 2; mov.u32 %r3, buffer; add.u32 %r2, %r2, %r3;\n\
         setp.lt.u32 %p1, %r1, 32; @%p1 bra CONSUME;\nst.shared.b32 [%r2], %r1; bar.arrive 3, 64; bra.uni END;\n\
@@ -219,7 +219,7 @@ fn a_barrier_that_part_of_a_warp_reaches_is_a_fault() {
 }
 
 #[test]
-fn a_barrier_behind_an_exchange_that_waits_for_absent_lanes_is_not_blamed() {
+fn a_deadlock_names_the_exchange_and_not_the_barrier_after_it() {
     let body = "setp.lt.u32 %p1, %r1, 16; @!%p1 bra E;\n\
                 shfl.sync.down.b32 %r2, %r1, 8, 31, -1;\nE: bar.sync 0;\nst.global.b32 [%rd1], %r2;";
     let fault = Bench::new(&kernel("", body)).fault("k", 1, 32, &[&0u64]);
@@ -240,7 +240,7 @@ fn a_barrier_behind_an_exchange_that_waits_for_absent_lanes_is_not_blamed() {
 }
 
 #[test]
-fn a_lane_that_has_ended_gives_a_shuffle_nothing() {
+fn a_shuffle_gets_no_value_from_an_exited_lane() {
     let reads = "shfl.sync.down.b32 %r2, %r1, 8, 31, 0xffffffff; st.global.b32 [%rd1], %r2;";
     let nothing: Vec<i32> =
         (0..20).map(|lane| if lane < 12 { lane + 8 } else { 0x7fc0_dead }).collect();
@@ -255,7 +255,7 @@ fn a_lane_that_has_ended_gives_a_shuffle_nothing() {
 }
 
 #[test]
-fn parameters_are_read_before_a_register() {
+fn a_parameter_is_read_at_a_negative_offset_from_a_register() {
     let text = kernel("", "").replace(
         "add.s64 %rd1, %rd0, %rd1;",
         "add.s64 %rd1, %rd0, %rd1; mov.b64 %rd2, out; add.s64 %rd2, %rd2, 16; \
@@ -268,7 +268,7 @@ fn parameters_are_read_before_a_register() {
 }
 
 #[test]
-fn a_parameter_does_not_begin_before_itself() {
+fn a_negative_offset_from_a_parameter_is_refused() {
     assert!(refusal("", "ld.param.u64 %rd2, [out+-8];").contains("beyond the end of parameter"));
 }
 
@@ -288,7 +288,7 @@ fn bytes_of_an_access_are_the_distinct_ones() {
 }
 
 #[test]
-fn lanes_with_nothing_left_to_do_are_not_waited_for() {
+fn lanes_without_remaining_work_are_not_waited_for() {
     let (got, _) = run(
         "",
         "setp.lt.u32 %p1, %r1, 4; @%p1 bra B; bra.uni E;\n\
@@ -527,7 +527,7 @@ fn more_local_memory_than_a_thread_can_have_is_refused() {
 }
 
 #[test]
-fn a_kernel_that_is_not_executed_harms_no_other() {
+fn an_unsupported_kernel_does_not_affect_others() {
     let text = "\
         .version 8.0\n.target sm_80\n.address_size 64\n\
         .file 1 \"./src/lib.rs\"\n\

@@ -38,7 +38,7 @@ fn table() -> Vec<u64> {
 }
 
 #[test]
-fn checked_indexing_calls_and_wide_arithmetic() {
+fn checked_indexing_calls_and_wide_arithmetic_match_the_host() {
     let mut bench = Bench::new(KERNELS);
     let table = table();
     let index: Vec<u32> = noise(100, 5).iter().map(|bits| bits % 16).collect();
@@ -65,7 +65,7 @@ fn a_panic_names_the_line_that_panicked() {
 }
 
 #[test]
-fn structures_by_value() {
+fn structures_are_passed_by_value() {
     let mut bench = Bench::new(KERNELS);
     struct Particle;
     impl Argument for Particle {
@@ -89,7 +89,7 @@ fn structures_by_value() {
 }
 
 #[test]
-fn atomics_whose_result_is_used_are_counted_apart() {
+fn atomics_with_a_used_result_are_counted_separately() {
     let mut bench = Bench::new(KERNELS);
     let (counter, out) = (bench.upload(&[0u32]), bench.upload(&[0u32; 64]));
     let record = bench.launch("rust_atomic", 1, 64, &[&counter, &out]);

@@ -43,7 +43,7 @@ fn volatile_lanes_of_a_warp_race_without_a_barrier_of_the_warp() {
 }
 
 #[test]
-fn lanes_that_wait_for_a_volatile_flag_of_their_warp_are_not_blamed() {
+fn waiting_for_a_volatile_flag_of_the_warp_is_not_a_race() {
     let (_, sound) = kernels();
     assert_eq!(sound.len(), 20);
     for kernel in sound {

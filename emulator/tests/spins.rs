@@ -92,7 +92,7 @@ DONE:
 }";
 
 #[test]
-fn lanes_wait_in_a_branch_for_one_on_its_other_side() {
+fn lanes_may_wait_for_a_lane_on_the_other_side_of_a_branch() {
     let mut bench = Bench::new(ACROSS);
     let flag = bench.upload(&[0_u32; 3]);
     bench.launch("across", 1, 32, &[&flag]);
@@ -201,7 +201,7 @@ TRY:
 }";
 
 #[test]
-fn lanes_take_a_lock_in_many_rounds() {
+fn lanes_acquire_a_lock_many_times() {
     let mut bench = limited(LOCKS);
     let lock = bench.upload(&[0_u32; 2]);
     bench.launch("locks", 2, 32, &[&lock, &50_u32]);

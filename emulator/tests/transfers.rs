@@ -108,7 +108,7 @@ fn copied(size: &str, wait: &str) -> String {
 }
 
 #[test]
-fn a_copy_is_there_after_a_wait_and_a_barrier() {
+fn a_copy_is_visible_after_a_wait_and_a_barrier() {
     let (got, record) =
         run(&copied("", "cp.async.commit_group; cp.async.wait_group 0; bar.sync 0;"), 64);
     assert_eq!(got, (0..64).map(|lane| 4 * (lane ^ 1) + 1).collect::<Vec<_>>());
@@ -153,7 +153,7 @@ fn a_cache_policy_of_a_copy_changes_no_result() {
 }
 
 #[test]
-fn a_copy_that_nobody_waits_for_is_not_there() {
+fn a_copy_without_a_wait_is_not_visible() {
     let said = fault(&copied("", "cp.async.commit_group; bar.sync 0;"), 32);
     assert!(said.contains("which no thread of the block has written"), "{said}");
     // A wait for all groups but one does not wait for the only one.
@@ -190,7 +190,7 @@ fn a_copy_may_write_as_soon_as_it_is_issued() {
 }
 
 #[test]
-fn a_copy_has_to_lie_where_it_may() {
+fn a_misplaced_copy_is_a_fault() {
     let copy = |to: &str, from: &str| {
         format!(
             "mov.b64 %rd3, {from}; add.u32 %r4, %r2, {to}; cp.async.cg.shared.global [%r4], [%rd3], 16;"
@@ -249,7 +249,7 @@ fn warps_wait_for_the_arrivals_of_all() {
 }
 
 #[test]
-fn an_arrival_orders_what_came_before_it_alone() {
+fn an_arrival_orders_only_earlier_accesses() {
     let arrive = "mbarrier.arrive.shared.b64 %rd4, [%r10];\n";
     let write = "shl.b32 %r4, %r1, 2; add.u32 %r4, %r2, %r4; st.shared.b32 [%r4], %r1;\n";
     let body = |steps: &[&str]| {
@@ -293,7 +293,7 @@ fn phases_follow_each_other_and_a_parity_names_them() {
 }
 
 #[test]
-fn a_state_tells_the_arrivals_that_were_pending() {
+fn a_state_holds_the_pending_arrivals() {
     let body = barrier(
         40,
         "setp.ne.u32 %p1, %r1, 0; @%p1 bra END;\n\
@@ -323,7 +323,7 @@ fn a_phase_waits_for_the_bytes_that_it_expects() {
 }
 
 #[test]
-fn copies_arrive_at_a_barrier_when_they_are_there() {
+fn copies_arrive_at_a_barrier_when_complete() {
     let body = barrier(
         64,
         &copied(
@@ -455,7 +455,7 @@ fn movmatrix_transposes_the_halves_of_a_warp() {
 }
 
 #[test]
-fn undefined_halves_are_followed_through_moves_of_matrices() {
+fn undefined_halves_propagate_through_moves_of_matrices() {
     // Lane 6, with row 1 from column 4 on, reads unwritten memory.
     let start = "mov.u32 %r4, 0; setp.eq.u32 %p0, %r1, 6; @%p0 ld.shared.b32 %r4, [%r2+1024];\n";
     for lane in 0..32 {

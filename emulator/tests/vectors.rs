@@ -86,7 +86,7 @@ fn fences_of_proxies_prefetches_and_mmio_change_no_result() {
 }
 
 #[test]
-fn shared_memory_of_the_block_is_that_of_its_cluster() {
+fn cluster_addresses_reach_the_shared_memory_of_the_block() {
     let body = "mov.b64 %rd1, 0; cvta.shared.u64 %rd1, %rd1; isspacep.shared::cluster %p1, %rd1;\n\
         isspacep.shared::cluster %p2, %o; selp.u64 %rd2, 1, 2, %p1; selp.u64 %rd3, 1, 2, %p2;\n\
         st.global.v2.u64 [%o], {%rd2, %rd3};";

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_loads_that_neighbours_share_go_by_halves() {
+    fn shared_wide_loads_take_a_pass_per_half_warp() {
         let total = |addresses: [u32; 32]| {
             let fronts = load_wavefronts(&addresses, u32::MAX, 16);
             (fronts.total, fronts.ideal)
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_of_8_bytes_that_neighbours_share_go_at_once() {
+    fn shared_loads_of_8_bytes_take_one_pass() {
         let own = std::array::from_fn(|lane| lane as u32 * 8);
         let shared = std::array::from_fn(|lane| lane as u32 / 2 * 8);
         assert_eq!(load_wavefronts(&shared, u32::MAX, 8).total, 1);
@@ -228,7 +228,7 @@ mod tests {
         }
 
         #[test]
-        fn agrees_with_the_rule_written_plainly(
+        fn wavefronts_agree_with_the_plain_rule(
             raw in prop::array::uniform32(0u32..2048),
             mask: u32,
             size in prop::sample::select(vec![1u32, 2, 4, 8, 16]),

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn stride_identities() {
+    fn sectors_of_strided_accesses_match_the_formula() {
         for stride in 1..=40u64 {
             let expected = 32u64.min((32 * stride * 4).div_ceil(32));
             let addresses = strided(0x7000_0000_0000, stride * 4);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn atomics_go_over_a_sector_for_each_lane_of_one_address() {
+    fn atomics_count_a_sector_for_each_lane_of_an_address() {
         assert_eq!(repeated(&strided(0, 4), u32::MAX), 0);
         assert_eq!(repeated(&[64; 32], 0x7ff), 10);
         // Eight words of one sector, by four lanes each; then four lanes less of one of them.

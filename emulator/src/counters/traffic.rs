@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sector_counts_once_however_it_is_reached() {
+    fn a_sector_touched_twice_counts_once() {
         let mut traffic = Traffic::default();
         traffic.range(Use::Read, 64, 128);
         traffic.range(Use::Read, 96, 128);
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_each_sector_once_in_whatever_order_its_lanes_lie() {
+    fn a_request_counts_each_sector_once_in_any_lane_order() {
         let mut traffic = Traffic::default();
         traffic.begin_trace(0, 1);
         let (near, far) = (strided(0, 2), strided(1 << 20, 2));
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_of_different_words_of_a_sector_are_one() {
+    fn updates_within_a_sector_are_merged() {
         let mut traffic = Traffic::default();
         traffic.lanes(Use::Update, &strided(256, 4), u32::MAX, 4);
         assert_eq!((traffic.hottest_updates(), traffic.updates()), (4, 4));
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_known_by_their_sectors_and_pairs() {
+    fn sectors_and_pairs_of_each_block_are_counted() {
         let of = |stride: u64| {
             let mut traffic = Traffic::default();
             traffic.lanes(Use::Read, &strided(0, stride), u32::MAX, 4);
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_of_parts_is_the_whole() {
+    fn traffic_of_parts_adds_up_to_the_whole() {
         let (mut one, mut other, mut whole) =
             (Traffic::default(), Traffic::default(), Traffic::default());
         for (at, part) in [(0u64, &mut one), (2 << 21, &mut other)] {

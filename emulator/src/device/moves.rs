@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_a_call_are_one_record_and_calls_beyond_the_most_are_counted() {
+    fn rows_of_a_copy_are_one_record_and_excess_calls_are_counted() {
         let mut moves = Moves::default();
         (0..3).for_each(|_| moves.note(MoveKind::Upload, 16));
         moves.end_call(2, 1);

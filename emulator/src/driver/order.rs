@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_covers_the_work_before_it_and_what_that_had_waited_for() {
+    fn an_event_covers_earlier_work_and_its_dependencies() {
         let mut order = order();
         order.create(3, false);
         order.work(3);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn all_streams_come_after_what_the_host_has_waited_for() {
+    fn work_that_the_host_waited_for_precedes_all_streams() {
         let waits: [fn(&mut Order); 3] = [
             |order| order.wait_on_host(2),
             |order| order.wait_for_event(EVENT),

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_has_its_blocks_in_order() {
+    fn blocks_of_a_set_are_listed_in_order() {
         let mut blocks = set(&[199, 0, 63, 64]);
         assert!(!blocks.insert(64));
         assert_eq!(blocks.iter().collect::<Vec<_>>(), [0, 63, 64, 199]);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_compared_block_by_block() {
+    fn subsets_and_intersections_are_detected() {
         let (small, large) = (set(&[3, 130]), set(&[3, 100, 130]));
         assert!(small.is_subset(&large) && !large.is_subset(&small));
         assert!(small.meets(&large, 3) && small.meets(&large, 100));

@@ -220,29 +220,29 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_that_checks_share_is_no_join() {
+    fn a_panic_shared_by_checks_is_not_a_join() {
         let trap = plain(ControlOp::Trap.into());
         let code = vec![branch(4), branch(4), nop(), ret(), nop(), trap];
         assert!(converge(code).0.iter().all(|branch| branch.joins.is_empty()));
     }
 
     #[test]
-    fn an_if_meets_after_it() {
+    fn lanes_of_an_if_meet_after_it() {
         assert_eq!(meets(vec![branch(2), nop(), ret()]), [2]);
     }
 
     #[test]
-    fn an_if_else_meets_after_both() {
+    fn lanes_of_an_if_else_meet_after_both_arms() {
         assert_eq!(meets(vec![branch(3), nop(), jump(4), nop(), ret()]), [4]);
     }
 
     #[test]
-    fn a_loop_meets_at_its_exit() {
+    fn lanes_of_a_loop_meet_at_its_exit() {
         assert_eq!(meets(vec![nop(), branch(0), ret()]), [2]);
     }
 
     #[test]
-    fn two_returns_meet_nowhere() {
+    fn lanes_of_two_returns_never_meet() {
         assert_eq!(meets(vec![branch(2), ret(), ret()]), [NOWHERE]);
     }
 
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_that_exit_inside_a_loop_wait_for_no_later_round() {
+    fn lanes_that_exit_in_a_loop_wait_for_no_later_iteration() {
         // while (!a) { if (b) { nop; exit } nop } nop; exit
         let mut code = vec![branch(6), branch(4), nop(), jump(0)];
         code.extend(exit());
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_end_in_a_loop_is_the_ordinary_one() {
+    fn an_exit_in_a_loop_does_not_delay_the_meeting_after_it() {
         // do { if (a) { nop; exit } nop } while (b); nop; exit
         let mut code = vec![branch(5), nop(), branch(0)];
         code.extend(exit());
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn an_early_end_that_branches_share_is_no_join() {
+    fn an_early_exit_shared_by_branches_is_not_a_join() {
         // if (!a) { nop; if (b) goto early; nop; if (c) goto early; nop } nop; ret
         // early: nop; exit
         let mut code = vec![branch(6), nop(), branch(8), nop(), branch(8), nop(), nop(), ret()];
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_ends_that_both_sides_reach_the_last_is_the_ordinary_one() {
+    fn of_two_returns_on_both_sides_the_last_is_where_lanes_meet() {
         // if (a || b) { nop; if (c) { nop; return } } else { nop } nop
         let code = vec![
             branch(3), // a

@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_are_told_from_the_users_files() {
+    fn library_files_are_distinguished_from_user_files() {
         let library = [
             "/rustc/59807616e1fa/library/core/src/slice/mod.rs",
             "/root/.rustup/toolchains/s/lib/rustlib/src/rust/library/core/src/ptr/mod.rs",
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_site_is_the_last_one_before() {
+    fn a_location_has_the_nearest_preceding_call_site() {
         let files = SourceFiles::new(&[(1, "a.cu")]);
         let position = |line| Position { file: 1, line, column: 5 };
         let loc = |line, outer: Option<u32>| Loc {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_a_way_to_the_read_leaves_out_is_none() {
+    fn a_write_on_some_paths_leaves_the_register_unwritten() {
         let end = Inst::new(Guard::Always, ControlOp::Exit.into());
         // Register 1 is there from the start, and 2 written on every way to its reads.
         let code = [mov(2, 1), branch(3), mov(3, 2), mov(4, 2), end];
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sibling_does_not_know_what_the_other_wrote() {
+    fn a_write_on_one_branch_does_not_cover_the_other() {
         let end = Inst::new(Guard::Always, ControlOp::Exit.into());
         let code = [branch(3), mov(2, 1), end, mov(3, 2), end];
         assert_eq!(registers(&code), [2]);
     }
 
     #[test]
-    fn a_call_reads_anything() {
+    fn a_call_may_read_every_register() {
         let call = Inst::new(Guard::Always, ControlOp::Call { target: 0, copies: 0 }.into());
         assert_eq!(registers(&[call]), (0..9).collect::<Vec<_>>());
     }

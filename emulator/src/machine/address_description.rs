@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_allocation_that_is_far_away_is_only_the_nearest() {
+    fn a_distant_allocation_is_described_as_the_nearest() {
         let mut memory = Memory::new(1 << 30);
         let base = memory.allocate(512).expect("there is room");
         let told = |at: u64| memory.locate(at);

@@ -93,7 +93,7 @@ mod tests {
 
     /// The values of the OCP's paper on eight-bit formats.
     #[test]
-    fn the_formats_are_those_that_were_agreed_upon() {
+    fn eight_bit_formats_follow_the_ocp_specification() {
         let (e4m3, e5m2) = (ByteFormat::E4M3, ByteFormat::E5M2);
         for (format, value, bits) in [
             (e4m3, 448.0, 0x7e),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_go_to_the_even_one_and_too_large_ones_to_the_largest() {
+    fn eight_bit_floats_round_ties_to_even_and_saturate() {
         let (e4m3, e5m2) = (ByteFormat::E4M3, ByteFormat::E5M2);
         // 1.0625 lies between 1.0 (0x38) and 1.125; 1.1875 between 1.125 and 1.25 (0x3a).
         assert_eq!([1.0625, 1.1875, 1.0626].map(|value| byte(e4m3, value)), [0x38, 0x3a, 0x39]);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_survives_the_way_through_half_precision() {
+    fn every_byte_survives_conversion_to_half_and_back() {
         for format in [ByteFormat::E4M3, ByteFormat::E5M2] {
             for bits in 0..=0xffu32 {
                 let halves = to_halves(format, false, bits << 8 | bits);

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_look_as_c_prints_them() {
+    fn numbers_are_formatted_as_in_c() {
         let x = |value: f64| [value.to_bits()];
         for (format, value, expected) in [
             ("%g", 1.5, "1.5"),
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn narrow_arguments_lie_at_multiples_of_their_size() {
+    fn narrow_arguments_are_aligned_to_their_size() {
         let bytes: Vec<u8> = [1_u32.to_le_bytes(), [0; 4]]
             .concat()
             .into_iter()
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn widths_sizes_and_forms_are_those_of_c() {
+    fn widths_sizes_and_flags_are_those_of_c() {
         // Expected: glibc.
         for (format, values, expected) in [
             ("%*lld|", vec![4, 65], "  65|"),

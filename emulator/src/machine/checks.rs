@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_select_checks() {
+    fn checks_are_parsed_from_text() {
         let race = Checks { race: true, ..Checks::NONE };
         assert_eq!(Checks::parse("memory, race"), Ok(race));
         assert_eq!(Checks::parse("memory,init,race,sync"), Ok(Checks::default()));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_covered_blocks_is_that_of_the_rule() {
+    fn the_number_of_covered_blocks_matches_the_selection() {
         let race = Checks { race: true, ..Checks::NONE };
         for checks in [Checks::NONE, race, Checks::default(), Checks::ALL] {
             for blocks in (0..100).chain([256, 257, 1000]) {

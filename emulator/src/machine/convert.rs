@@ -239,7 +239,7 @@ mod tests {
         }
 
         #[test]
-        fn halves_survive_the_way_through_single(bits: u16) {
+        fn halves_survive_conversion_to_single_and_back(bits: u16) {
             let half = u64::from(bits);
             let single = convert(how(Scalar::F16, Scalar::F32, CvtRounding::None, false), half);
             let back = convert(how(Scalar::F32, Scalar::F16, RN, false), single);

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_waits_for_its_own_groups_in_their_order() {
+    fn a_lane_waits_for_its_copy_groups_in_order() {
         let mut copies = Copies::default();
         for (lane, address) in [(0, 0), (1, 16)] {
             copies.start(copy(lane, address));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_group_counts() {
+    fn an_empty_copy_group_counts() {
         let mut copies = Copies::default();
         copies.start(copy(0, 0));
         copies.commit(1);

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_are_those_of_the_definition() {
+    fn minimum_and_maximum_follow_their_definition() {
         let values = [0.0, -0.0, 1.0, -1.0, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
         for (x, y) in values.iter().flat_map(|x| values.map(|y| (*x, y))) {
             let numbers = || [x, y].into_iter().filter(|value| !value.is_nan());
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn flushing_and_saturating() {
+    fn subnormals_are_flushed_and_results_saturated() {
         assert_eq!(two32(Float2::Add, FloatMode::FLUSH, 1, 1), 0);
         let sat = FloatMode { sat: true, ..FloatMode::PLAIN };
         assert_eq!(two32(Float2::Add, sat, 1f32.to_bits(), 1f32.to_bits()), 1f32.to_bits());
@@ -260,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn directed_quotients_and_roots_bracket(a in 1e-30f32..1e30, b in 1e-30f32..1e30) {
+        fn directed_rounding_brackets_quotients_and_roots(a in 1e-30f32..1e30, b in 1e-30f32..1e30) {
             let at = |mode, op| f32::from_bits(two32(op, mode, a.to_bits(), b.to_bits()));
             for op in [Float2::Add, Float2::Sub, Float2::Mul, Float2::Div] {
                 let (down, up) = (at(DOWN, op), at(UP, op));

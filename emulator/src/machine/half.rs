@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_prefer_numbers_and_know_the_sign_of_zero() {
+    fn half_extremes_prefer_numbers_and_order_zeros_by_sign() {
         let (min, max) = (
             HalfOp::Min { nan: false, xorsign: false },
             HalfOp::Max { nan: false, xorsign: false },
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_two_of_them() {
+    fn operations_on_half_pairs_act_on_both_halves() {
         let sum = sum(HalfFormat::BF16, true, 0x3f80_4000, 0x3f80_3f80);
         assert_eq!(sum, 0x4000_4040);
         let low = f16(HalfOp::Neg, 0xffff_0001, 0, 0);

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_used_again_but_addresses_are_not() {
+    fn a_freed_block_reuses_memory_but_not_its_address() {
         let heap = heap(64);
         let blocks: Vec<u64> = (0..4).filter_map(|_| heap.allocate(16, 16)).collect();
         assert_eq!((blocks.len(), heap.allocate(1, 16)), (4, None));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_aligned_and_apart() {
+    fn heap_blocks_are_aligned_and_separate() {
         let heap = heap(1 << 20);
         let (first, second) = (heap.allocate(40, 16), heap.allocate(8, 1024));
         let (first, second) = (first.expect("there is room"), second.expect("there is room"));

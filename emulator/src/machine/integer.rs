@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn funnel_shifts() {
+    fn funnel_shifts_take_bits_of_both_words() {
         assert_eq!(ternary32(Ternary::ShfLeftWrap, 0x8000_0000, 1, 1), 3);
         assert_eq!(ternary32(Ternary::ShfRightWrap, 0, 1, 1), 0x8000_0000);
         assert_eq!(ternary32(Ternary::ShfRightClamp, 5, 9, 40), 9);
@@ -274,7 +274,7 @@ mod tests {
         }
 
         #[test]
-        fn lop3_is_its_table(a: u32, b: u32, c: u32) {
+        fn lop3_evaluates_its_table(a: u32, b: u32, c: u32) {
             prop_assert_eq!(lop3(0xf0 & 0xcc, a, b, c), a & b);
             prop_assert_eq!(lop3(0xf0 ^ 0xcc ^ 0xaa, a, b, c), a ^ b ^ c);
             prop_assert_eq!(lop3((0xf0 & 0xcc) | 0xaa, a, b, c), (a & b) | c);

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_knows_what_was_fenced_before_the_flag_that_it_acquires() {
+    fn acquiring_a_flag_orders_writes_fenced_before_it() {
         let mut order = KnownOrder::default();
         let acquire = GridOrder { acquires: true, ..GridOrder::default() };
         for (tick, fenced) in [(1, false), (4, true)] {
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relaxed_read_needs_a_fence_or_a_meeting_after_it() {
+    fn a_relaxed_read_orders_only_with_a_later_fence_or_barrier() {
         let mut order = KnownOrder::default();
         order.touch(0);
         order.fence(0, 2, lane_0(0));
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_fence_of_another_block_does_not_publish() {
+    fn a_fence_of_another_block_does_not_publish() {
         let mut order = KnownOrder::default();
         // Block 0 fences two accesses, and publishes the first.
         order.touch(0);
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn many_fences_and_places_are_forgotten_for_good() {
+    fn the_number_of_remembered_fences_and_addresses_is_bounded() {
         let mut order = KnownOrder::default();
         for tick in 1..=2 * MOST_FENCES as u32 {
             order.touch(0);

@@ -74,7 +74,7 @@ mod tests {
     use crate::lower::inst::Sharing;
 
     #[test]
-    fn an_exchange_orders_its_members_and_what_they_know() {
+    fn an_exchange_orders_its_members_transitively() {
         let mut order = LaneOrder::default();
         order.meet(1, 0b0011, 5);
         let knows = |order: &LaneOrder, me: usize, (other, when): (usize, u32)| {

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn who_drops_out_is_not_expected_again() {
+    fn a_thread_that_drops_out_is_not_expected_again() {
         let mut state = fresh(3);
         state.arrive(1, true).unwrap();
         state.arrive(2, false).unwrap();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_survives_memory() {
+    fn an_mbarrier_state_survives_encoding() {
         for state in [fresh(MOST), State { odd: true, pending: 1, expected: 7, bytes: -9 }] {
             assert_eq!(State::decode(state.encode()), Some(state));
         }

@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_used_again_after_it_was_freed() {
+    fn freed_memory_is_reused() {
         let mut memory = Memory::new(1 << 30);
         let base = memory.reserve(512).expect("there are addresses");
         let next = memory.allocate(512).expect("there is room");

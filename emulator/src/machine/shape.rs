@@ -52,7 +52,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn steps_are_found_and_one_lane_apart_is_seen(
+        fn affine_addresses_are_recognised_and_single_deviations_detected(
             first: u32,
             steps in prop::array::uniform5(-5000i32..5000),
             lane in 0usize..32,

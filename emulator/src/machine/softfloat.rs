@@ -331,7 +331,7 @@ mod tests {
         }
 
         #[test]
-        fn directions_bracket_the_exact_result(a in near(), b in near(), c in near()) {
+        fn directed_rounding_brackets_the_exact_result(a in near(), b in near(), c in near()) {
             let at = |mode| f64::from_bits(F64.fma(a, b, c, mode));
             let (down, up, zero, nearest) = (at(Rounding::Down), at(Rounding::Up), at(Rounding::Zero), at(NEAREST));
             prop_assert!(down <= nearest && nearest <= up);
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn halves() {
+    fn halves_are_encoded_with_rounding_and_overflow() {
         let half = |value: f32| F16.encode(F32.decode(u64::from(value.to_bits())), NEAREST);
         assert_eq!(
             (half(1.0), half(65504.0), half(65520.0), half(-2.0)),

@@ -633,7 +633,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_run_the_smaller_first_and_meet() {
+    fn the_smaller_side_of_a_branch_runs_first_and_both_meet() {
         let mut warp = Warp::new(0, 32);
         warp.diverge(&[(1, !0xff), (5, 0xff)], &meet_at(9));
         assert_eq!(running(&warp), (5, 0xff));
@@ -675,7 +675,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_that_wait_for_a_yielding_group_go_on() {
+    fn lanes_that_wait_for_a_yielding_group_continue() {
         // Lane 0 has left a loop and waits at 7; lane 1 spins.
         let mut warp = Warp::new(0, 2);
         warp.diverge(&[(7, 1), (2, 2)], &meet_at(7));
@@ -715,7 +715,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_comes_back_when_all_its_lanes_returned() {
+    fn a_call_returns_when_all_its_lanes_returned() {
         let mut warp = Warp::new(0, 4);
         warp.call(20, 3, 0b0111);
         assert_eq!((running(&warp), warp.callers()), ((20, 0b0111), vec![2]));
@@ -726,7 +726,7 @@ mod tests {
     }
 
     #[test]
-    fn parked_lanes_of_one_instruction_go_on_as_one_group() {
+    fn parked_lanes_of_one_instruction_continue_as_one_group() {
         let mut warp = Warp::new(0, 4);
         warp.diverge(&[(1, 0b0011), (5, 0b1100)], &meet_at(9));
         warp.park(Wait::Members(0b1111), 7, 0b0011);

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_is_there_while_a_long_launch_runs() {
+    fn the_watch_file_exists_while_a_long_launch_runs() {
         let path = std::env::temp_dir().join(format!("gpuprof-place-{}", std::process::id()));
         let told = || std::fs::read_to_string(&path).ok();
         let short = Watch::begin(path.clone());

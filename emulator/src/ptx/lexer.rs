@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_every_notation() {
+    fn numbers_of_every_notation_are_read() {
         use Token::*;
         assert_eq!(
             tokens("1 0x10 0b101 017 4U 0f3F800000 0d3FF0000000000000 1.5"),

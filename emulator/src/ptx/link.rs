@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_declaration_gives_way_to_the_definition_of_another_module() {
+    fn a_declaration_is_replaced_by_the_definition_of_another_module() {
         let user = ".extern .const .align 4 .u32 factor;\n.extern .func (.param .b32 r) f\n();";
         let owner = ".visible .const .align 4 .u32 factor = 3;\n\
                      .visible .func (.param .b32 r) f ()\n{ ld.const.u32 %r1, [factor]; }";
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_several_weak_definitions_is_kept_and_none_next_to_another_definition() {
+    fn weak_definitions_yield_to_strong_ones() {
         let (weak, strong) = (".weak .func f()\n{ weak; }", ".visible .func f()\n{ strong; }");
         assert_eq!(linked(&[weak, weak]), weak);
         assert_eq!(linked(&[weak, strong]), strong);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_numbered_behind_the_code_as_by_nvcc_keep_their_lines() {
+    fn files_numbered_after_the_code_keep_their_lines() {
         let module = |file| {
             format!(".visible .func {file}()\n{{ .loc 1 1 2\nret;\n}}\n.file 1 \"{file}\"\n")
         };

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_after_the_recorded_ones_read_the_same_table_but_other_data_of_their_own() {
+    fn unrecorded_blocks_share_tables_and_have_their_own_data() {
         let table = shared(|_| 0, 8);
         let sectors: HashSet<u64> = (0..100).map(|after| table.of_block(4, after)).collect();
         assert!(sectors.len() > 1 && sectors.iter().all(|of| *of < 8 << LINE_SHIFT), "{sectors:?}");

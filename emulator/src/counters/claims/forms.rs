@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_of_negated_sources_is_that_of_the_result() {
+    fn lop3_tables_absorb_negated_sources() {
         assert_eq!(negated(AND, [true, true]), !OR);
         assert_eq!(negated(OR, [true, false]), 0xcf);
         assert_eq!(negated(AND, [false, true]), 0x30);

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_that_fits_needs_no_cache_and_other_loops_wait_for_each_line() {
+    fn only_loops_larger_than_the_cache_wait_for_instruction_lines() {
         assert!(Fetches::new(2048).is_none());
         let mut fetches = Fetches::new(3072).expect("48 KB do not fit");
         let mut pass = |from: usize, to: usize| {

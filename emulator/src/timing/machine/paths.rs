@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn each_access_is_taken_once_whatever_part_of_it_an_instruction_makes() {
+    fn each_access_is_counted_once_over_its_instructions() {
         let mut trace = Trace::new(0, 1);
         for _ in 0..8 {
             trace.step(0, 7);

@@ -64,7 +64,7 @@ fn a_loop_and_the_code_that_never_runs_are_found() {
 }
 
 #[test]
-fn the_order_of_an_instruction_is_read() {
+fn scheduling_control_of_an_instruction_is_decoded() {
     let read = |low: u64, high: u64| {
         let bits = u128::from(high) << 64 | u128::from(low);
         Instruction::new(&MachineInstruction { bits, ptx_line: None }, 0, 90)
