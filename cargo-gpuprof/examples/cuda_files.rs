@@ -16,10 +16,11 @@ use std::thread;
 use std::time::Instant;
 
 use gpuprof_build::cuda_cpp::{
-    Architecture, Cache, Compiled, Compiler, Compilers, Program, SUBCOMMAND, Search, nvcc,
+    Architecture, Cache, Compiled, Compiler, Compilers, NVRTC, Program, SUBCOMMAND, Search, nvcc,
     run_child,
 };
 use gpuprof_build::toolkit;
+use gpuprof_cupti::locate;
 use gpuprof_emulator::device::Device;
 use gpuprof_model::declared::CudaCompiler;
 use gpuprof_system::interrupt::Interrupt;
@@ -37,7 +38,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     };
     let includes = Includes::read(includes.as_ref())?;
-    let search = Search { explicit: Some(nvrtc.into()), ..Search::default() };
+    let explicit = Some(nvrtc.into());
+    let library = locate::Search { explicit, ..locate::Search::nowhere(&NVRTC) };
+    let search = Search { library, newest: None };
     let interrupt = Interrupt::default();
     let nvrtc = Compiler::find(&search, &env::current_exe()?, &interrupt)?;
     let name = nvrtc.name();

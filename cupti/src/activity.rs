@@ -31,7 +31,7 @@ use crate::callbacks::WatchError;
 use crate::driver;
 use crate::host::string;
 use crate::library::Library;
-use crate::locate::Search;
+use crate::locate::{CUPTI, NotFound, Search};
 use crate::{Failure, LoadError};
 
 /// A kernel, a copy or a fill that the device has done.
@@ -156,13 +156,14 @@ impl ActivityApi {
     /// No driver of NVIDIA's, or no CUPTI with activity records.
     pub fn load(explicit: Option<&Path>) -> Result<Self, WatchError> {
         driver::probe_nvidia()?;
-        let search = Search::from_environment(explicit);
-        let functions = search.first(|candidate| {
+        let search = Search::from_environment(&CUPTI, explicit);
+        let functions = search.first(|candidate, _| {
             let library = Library::open(candidate)
                 .map_err(|reason| LoadError::Open { path: candidate.into(), reason })?;
             Functions::resolve(library)
                 .map_err(|symbol| LoadError::MissingSymbol { path: candidate.into(), symbol })
-        })?;
+        });
+        let functions = functions.map_err(|searched| NotFound { searched })?;
         Ok(Self { functions })
     }
 }

@@ -12,17 +12,17 @@
 //! name find it, so `LD_LIBRARY_PATH` is not needed. It is opened for a CUPTI that can be used
 //! only: the first one of that name serves all.
 
+mod files;
+mod loader_cache;
 mod python;
 mod search;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub use files::toolkits_in;
 pub use python::site_packages;
-pub use search::{
-    Search, SearchLocation, distinct, is_library, libraries_in, named_toolkits, numbers, path_of,
-    toolkits_in,
-};
+pub use search::{CUPTI, Product, Search, SearchAttempt, SearchLocation, named_toolkits, path_of};
 
 use crate::LoadError;
 use crate::driver;
@@ -133,83 +133,36 @@ fn version_of(library: &Library, file: &Path) -> Result<Version, LoadError> {
 /// # Errors
 /// [`NotFound`] with all places that were looked at.
 pub fn locate(explicit: Option<&Path>) -> Result<Location, NotFound> {
-    Search::from_environment(explicit).run()
+    locate_by(&Search::from_environment(&CUPTI, explicit))
 }
 
-impl Search {
-    /// Runs the search; the first usable library wins. If a path was named, by argument or by
-    /// `$GPUPROF_CUPTI`, only that is tried, and it is accepted if it is CUPTI at all: loading it
-    /// reports why it is unusable.
-    ///
-    /// # Errors
-    /// [`NotFound`] with all places of the search.
-    pub fn run(&self) -> Result<Location, NotFound> {
-        self.each(|candidate, place| {
-            let location = Location::open(candidate, place.clone())?;
-            match location.refusal().filter(|_| !place.is_named()) {
-                None => Ok(location),
-                Some(refused) => {
-                    // SAFETY: this is the only user of the location, and at most its version was
-                    // queried.
-                    unsafe { location.library.close() };
-                    Err(refused)
-                }
-            }
-        })
-    }
-
-    /// The result of `open` for the first library of the search that it accepts, of any version.
-    ///
-    /// # Errors
-    /// [`NotFound`] with all places of the search.
-    pub(crate) fn first<T>(
-        &self,
-        open: impl Fn(&Path) -> Result<T, LoadError>,
-    ) -> Result<T, NotFound> {
-        self.each(|candidate, _| open(candidate))
-    }
-
-    fn each<T>(
-        &self,
-        open: impl Fn(&Path, &SearchLocation) -> Result<T, LoadError>,
-    ) -> Result<T, NotFound> {
-        let mut searched = Vec::new();
-        for place in self.places() {
-            let candidates = place.candidates();
-            if candidates.is_empty() {
-                searched.push(SearchAttempt { place: place.clone(), reason: None });
-            }
-            for candidate in candidates {
-                match open(&candidate, &place) {
-                    Ok(opened) => return Ok(opened),
-                    Err(refused) => {
-                        let reason = Some(refused);
-                        searched.push(SearchAttempt { place: place.clone(), reason });
-                    }
-                }
-            }
-            if place.is_named() {
-                break;
+/// Finds CUPTI by `search`; the first usable library wins. If a path was named, by argument or by
+/// `$GPUPROF_CUPTI`, only that is tried, and it is accepted if it is CUPTI at all: loading it
+/// reports why it is unusable.
+///
+/// # Errors
+/// [`NotFound`] with all places of the search.
+pub fn locate_by(search: &Search) -> Result<Location, NotFound> {
+    let found = search.first(|candidate, place| {
+        let location = Location::open(candidate, place.clone())?;
+        match location.refusal().filter(|_| !place.is_named()) {
+            None => Ok(location),
+            Some(refused) => {
+                // SAFETY: this is the only user of the location, and at most its version was
+                // queried.
+                unsafe { location.library.close() };
+                Err(refused)
             }
         }
-        Err(NotFound { searched })
-    }
-}
-
-/// A place in which no usable CUPTI was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SearchAttempt {
-    /// The place.
-    pub place: SearchLocation,
-    /// Why the library there could not be opened; none if there is no library.
-    pub reason: Option<LoadError>,
+    });
+    found.map_err(|searched| NotFound { searched })
 }
 
 /// No CUPTI was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct NotFound {
     /// Everything that was looked at, in order.
-    pub searched: Vec<SearchAttempt>,
+    pub searched: Vec<SearchAttempt<LoadError>>,
 }
 
 impl fmt::Display for NotFound {

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use common::{isolated, isolated_with, pinned};
 use gpuprof_cupti::driver::{probe, probe_nvidia};
-use gpuprof_cupti::locate::SearchLocation;
+use gpuprof_cupti::locate::{CUPTI, Search, SearchLocation, locate_by};
 use gpuprof_cupti::target::TargetError;
 use gpuprof_cupti::{Host, HostApi, LoadError, Target, Version, locate};
 
@@ -46,7 +46,10 @@ fn the_variable_wins_over_the_toolkit() {
         child.env("GPUPROF_CUPTI", pinned()).env("CUDA_HOME", "/nowhere");
     };
     isolated_with("the_variable_wins_over_the_toolkit", prepare, || {
-        assert_eq!(locate(None).unwrap().place(), &SearchLocation::Variable(pinned().into()));
+        assert_eq!(
+            locate(None).unwrap().place(),
+            &SearchLocation::Variable(pinned().into(), "GPUPROF_CUPTI")
+        );
     });
 }
 
@@ -74,14 +77,14 @@ fn the_library_path_is_searched() {
         child.env("LD_LIBRARY_PATH", format!("/nowhere:{}", pinned().display()));
     };
     isolated_with("the_library_path_is_searched", prepare, || {
-        let search = gpuprof_cupti::locate::Search {
-            prefix: None,
-            ..gpuprof_cupti::locate::Search::from_environment(None)
-        };
-        assert_eq!(search.run().unwrap().place(), &SearchLocation::LibraryPath(pinned().into()));
+        let search = Search { prefix: None, ..Search::from_environment(&CUPTI, None) };
+        assert_eq!(
+            locate_by(&search).unwrap().place(),
+            &SearchLocation::LibraryPath(pinned().into())
+        );
         // The linker finds it by its bare name, and nvperf is found next to it.
-        let search = gpuprof_cupti::locate::Search { library_path: None, ..search };
-        let found = search.run().unwrap();
+        let search = Search { library_path: None, ..search };
+        let found = locate_by(&search).unwrap();
         assert_eq!(found.place(), &SearchLocation::Linker);
         assert_eq!(found.path(), pinned().join("libcupti.so.13").canonicalize().unwrap());
     });
@@ -103,8 +106,8 @@ fn the_site_packages_of_the_active_python_are_searched() {
         child.env("PATH", folder.path());
     };
     isolated_with("the_site_packages_of_the_active_python_are_searched", prepare, || {
-        let search = gpuprof_cupti::locate::Search { python: true, ..Default::default() };
-        assert_eq!(search.run().unwrap().place(), &SearchLocation::Python);
+        let search = Search { python: true, ..Search::nowhere(&CUPTI) };
+        assert_eq!(locate_by(&search).unwrap().place(), &SearchLocation::Python);
     });
 }
 
@@ -178,20 +181,17 @@ fn an_old_toolkit_does_not_hide_a_newer_library() {
         child.env("CUDA_HOME", toolkit.path()).env("LD_LIBRARY_PATH", pinned());
     };
     isolated_with("an_old_toolkit_does_not_hide_a_newer_library", prepare, || {
-        let search = gpuprof_cupti::locate::Search {
-            prefix: None,
-            python: false,
-            ..gpuprof_cupti::locate::Search::from_environment(None)
-        };
-        let found = search.run().unwrap();
+        let search =
+            Search { prefix: None, python: false, ..Search::from_environment(&CUPTI, None) };
+        let found = locate_by(&search).unwrap();
         assert_eq!(found.place(), &SearchLocation::LibraryPath(pinned().into()));
         // It works with its own nvperf, not with the old one's.
         HostApi::load(&found).unwrap().chips().unwrap();
         // Nor does the linker return it for the same bare name.
-        let by_name = gpuprof_cupti::locate::Search { library_path: None, ..search.clone() };
-        assert_eq!(by_name.run().unwrap().place(), &SearchLocation::Linker);
-        let none = gpuprof_cupti::locate::Search { library_path: None, linker: false, ..search };
-        let text = none.run().unwrap_err().to_string();
+        let by_name = Search { library_path: None, ..search.clone() };
+        assert_eq!(locate_by(&by_name).unwrap().place(), &SearchLocation::Linker);
+        let none = Search { library_path: None, linker: false, ..search };
+        let text = locate_by(&none).unwrap_err().to_string();
         assert!(
             text.contains("lib64/libcupti.so.13 is CUPTI 11.8; the Range Profiler API"),
             "{text}"

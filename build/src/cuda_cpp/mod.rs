@@ -38,7 +38,7 @@ pub use compiler_choice::Compilers;
 pub use diagnostic::{Diagnostic, Note, Severity, Span};
 pub use error::Error;
 pub use nvcc::Nvcc;
-pub use nvrtc::{Compiler, INSTALL, NotFound, SUBCOMMAND, Search, Searched, run_child};
+pub use nvrtc::{Compiler, INSTALL, NVRTC, NotFound, SUBCOMMAND, Search, run_child};
 pub use parallel::compile_all;
 pub use program::{Architecture, Declared, FilePosition, Instance, Layout, Program};
 pub use ptx::{Entry, Variable, constants_without_value, cut, every_entry, variables};

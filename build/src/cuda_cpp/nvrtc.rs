@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 pub(super) use child::{Ended, Job, NoReply, Reply, Request, ask};
 pub use child::{SUBCOMMAND, run_child};
-pub use search::{Search, SearchStep};
+use gpuprof_cupti::locate::{SearchAttempt, SearchLocation};
+pub use search::{NVRTC, Search};
 
 use super::cache::Cache;
 use super::error::Error;
@@ -25,7 +26,7 @@ use gpuprof_system::interrupt::Interrupt;
 #[derive(Debug, Clone)]
 pub struct Compiler {
     library: PathBuf,
-    place: SearchStep,
+    place: SearchLocation,
     version: (u32, u32),
     /// `13.0.88`, and the number of its build.
     release: String,
@@ -48,29 +49,16 @@ impl Compiler {
         executable: &Path,
         interrupt: &Interrupt,
     ) -> Result<Self, NotFound> {
-        let mut searched = Vec::new();
-        for place in search.places() {
-            let candidates = place.candidates();
-            if candidates.is_empty() {
-                searched.push(Searched { place: place.clone(), reason: None });
-            }
-            for library in candidates {
-                let found = Self::identified(&library, &place, executable, interrupt);
-                match found.and_then(|found| found.allowed(search)) {
-                    Ok(found) => return Ok(found),
-                    Err(reason) => {
-                        searched.push(Searched { place: place.clone(), reason: Some(reason) });
-                    }
-                }
-            }
-        }
-        Err(NotFound { searched })
+        let found = search.library.first(|library, place| {
+            Self::identified(library, place, executable, interrupt)?.allowed(search)
+        });
+        found.map_err(|searched| NotFound { searched })
     }
 
     /// Compiles an empty file, to check that the library works and to identify its build.
     fn identified(
         library: &Path,
-        place: &SearchStep,
+        place: &SearchLocation,
         executable: &Path,
         interrupt: &Interrupt,
     ) -> Result<Self, String> {
@@ -156,7 +144,7 @@ impl Compiler {
 
     /// Which step of the search found it.
     #[must_use]
-    pub fn place(&self) -> &SearchStep {
+    pub fn place(&self) -> &SearchLocation {
         &self.place
     }
 
@@ -207,7 +195,7 @@ impl Compiler {
     /// The cache cannot be written, or it ends while it unpacks.
     pub(super) fn cuda_headers(&self, cache: &Cache) -> Result<Vec<PathBuf>, Error> {
         let complete = self.includes.iter().any(|it| it.join("nv/target").is_file());
-        if complete && self.place != SearchStep::Python || !self.has_bundled_headers() {
+        if complete && self.place != SearchLocation::Python || !self.has_bundled_headers() {
             return Ok(self.includes.clone());
         }
         let failed = |path: &Path, error: &std::io::Error| Error::Cache {
@@ -277,26 +265,17 @@ fn includes_of(library: &Path) -> Vec<PathBuf> {
     with_cccl.filter(|it| fs::metadata(it).is_ok_and(|it| it.is_dir())).collect()
 }
 
-/// A place without a usable library.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Searched {
-    /// The place.
-    pub place: SearchStep,
-    /// Why the library there is not usable; none if there is no library.
-    pub reason: Option<String>,
-}
-
 /// No NVRTC was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct NotFound {
     /// The searched places, in order.
-    pub searched: Vec<Searched>,
+    pub searched: Vec<SearchAttempt<String>>,
 }
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("no NVRTC was found, and CUDA C++ needs it; searched:")?;
-        for Searched { place, reason } in &self.searched {
+        for SearchAttempt { place, reason } in &self.searched {
             match reason {
                 Some(reason) => write!(f, "\n  {place}: {reason}")?,
                 None => write!(f, "\n  {place}: no libnvrtc.so there")?,

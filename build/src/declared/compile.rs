@@ -155,7 +155,7 @@ fn find(tools: &Tools<'_>) -> Result<Compilers> {
     let executable = env::current_exe().map_err(|e| {
         failed(format!("the path of this executable, which starts NVRTC, is unknown: {e}"))
     })?;
-    let search = Search { newest: tools.newest, ..Search::from_environment(None) };
+    let search = Search::from_environment(tools.newest);
     let nvrtc = Compiler::find(&search, &executable, tools.interrupt);
     let nvcc = nvcc::Search { newest: tools.newest, ..nvcc::Search::from_environment() };
     Ok(Compilers::new(nvrtc, nvcc, tools.interrupt, tools.quiet))

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
-use gpuprof_build::cuda_cpp::{self, Compiler, Search};
+use gpuprof_build::cuda_cpp::{self, Compiler, NVRTC, Search};
+use gpuprof_cupti::locate;
 use gpuprof_system::interrupt::Interrupt;
 
 use super::{BINARY, COMPILER, Package, WHEEL};
@@ -109,25 +110,23 @@ fn an_aborted_compile_is_reported_and_not_cached() {
 
 #[test]
 fn without_nvrtc_the_error_names_every_place_and_the_command() {
-    let search = Search {
+    let nowhere = || locate::Search::nowhere(&NVRTC);
+    let library = locate::Search {
         toolkits: vec!["/nowhere".into()],
         library_path: Some("/neither".into()),
-        ..Search::default()
+        ..nowhere()
     };
-    let find = |search: &Search| {
-        Compiler::find(search, Path::new(BINARY), &Interrupt::default()).unwrap_err().to_string()
+    let find = |library: locate::Search, newest: Option<(u32, u32)>| {
+        let search = Search { library, newest };
+        Compiler::find(&search, Path::new(BINARY), &Interrupt::default()).unwrap_err().to_string()
     };
-    insta::assert_snapshot!(find(&search));
-    let other = Search { explicit: Some("/bin/true".into()), ..Search::default() };
-    let text = find(&other);
+    insta::assert_snapshot!(find(library, None));
+    let other = locate::Search { explicit: Some("/bin/true".into()), ..nowhere() };
+    let text = find(other, None);
     assert!(text.contains("/bin/true cannot be loaded: "), "{text}");
     assert!(text.contains("nowhere else was searched"), "{text}");
-    let newer = Search {
-        library_path: Some(unpacked(WHEEL).join("nvidia/cu13/lib").into()),
-        newest: Some((13, 0)),
-        ..Search::default()
-    };
-    let text = find(&newer);
+    let library_path = Some(unpacked(WHEEL).join("nvidia/cu13/lib").into());
+    let text = find(locate::Search { library_path, ..nowhere() }, Some((13, 0)));
     assert!(
         text.contains("is NVRTC 13.3.33, and the driver accepts PTX of CUDA 13.0 at most"),
         "{text}"

@@ -18,8 +18,9 @@ use std::sync::LazyLock;
 
 use gpuprof_build::cuda_cpp::{
     self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Error, FilePosition,
-    Instance, Program, Search,
+    Instance, NVRTC, Program, Search,
 };
+use gpuprof_cupti::locate;
 use gpuprof_model::declared::CudaCompiler;
 use gpuprof_system::interrupt::Interrupt;
 
@@ -33,7 +34,8 @@ const BINARY: &str = env!("CARGO_BIN_EXE_cargo-gpuprof");
 
 static COMPILER: LazyLock<Compiler> = LazyLock::new(|| {
     let explicit = Some(unpacked(WHEEL).join("nvidia/cu13/lib"));
-    let search = Search { explicit, ..Search::default() };
+    let library = locate::Search { explicit, ..locate::Search::nowhere(&NVRTC) };
+    let search = Search { library, newest: None };
     Compiler::find(&search, Path::new(BINARY), &Interrupt::default()).unwrap()
 });
 

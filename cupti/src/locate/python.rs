@@ -1,4 +1,4 @@
-//! The site-packages of the active Python, in which pip installs CUPTI.
+//! The site-packages of the active Python, in which pip installs NVIDIA's wheels.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -9,18 +9,6 @@ paths = [sysconfig.get_path('platlib'), sysconfig.get_path('purelib')]
 paths += getattr(site, 'getsitepackages', list)()
 paths += [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
 print('\\n'.join(dict.fromkeys(paths)))";
-
-/// Folders of NVIDIA's wheels: CUDA 13's, then CUDA 12's.
-const IN_PACKAGES: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_cupti/lib"];
-
-/// The folders that may hold CUPTI.
-pub(super) fn folders() -> Vec<PathBuf> {
-    site_packages()
-        .iter()
-        .flat_map(|packages| IN_PACKAGES.map(|folder| packages.join(folder)))
-        .filter(|folder| folder.is_dir())
-        .collect()
-}
 
 /// The folders of packages of `python3`, or of `python` where there is no `python3`.
 #[must_use]

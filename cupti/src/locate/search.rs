@@ -1,19 +1,53 @@
-//! Possible locations of CUPTI: the places, in order, and the files to try in each.
+//! The search for a library of NVIDIA: the places in order, and the files to try in each.
 
-use std::cmp::Reverse;
+use std::env;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
-use super::python;
+use super::files::{libraries_in, toolkits_in};
+use super::{loader_cache, python};
+
+/// A library, and where CUDA's packages have it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Product {
+    /// Its file: `libcupti.so`.
+    pub library: &'static str,
+    /// The environment variable that names the file or its folder.
+    pub variable: &'static str,
+    /// Folders of a toolkit that may hold it.
+    pub in_toolkit: &'static [&'static str],
+    /// Folders of NVIDIA's wheels in Python's site-packages.
+    pub in_packages: &'static [&'static str],
+    /// The names that the linker is asked for. None to read the loader's cache: it has the paths of
+    /// files that must not be opened in this process.
+    pub linker_names: &'static [&'static str],
+}
+
+/// CUPTI.
+pub const CUPTI: Product = Product {
+    library: "libcupti.so",
+    variable: "GPUPROF_CUPTI",
+    in_toolkit: &[
+        "extras/CUPTI/lib64",
+        "targets/x86_64-linux/lib",
+        "targets/sbsa-linux/lib",
+        "targets/aarch64-linux/lib",
+        "lib64",
+    ],
+    // CUDA 13's, then CUDA 12's.
+    in_packages: &["nvidia/cu13/lib", "nvidia/cuda_cupti/lib"],
+    linker_names: &["libcupti.so", "libcupti.so.13", "libcupti.so.12"],
+};
 
 /// The inputs of the search. They include everything from the environment, so tests can choose it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Search {
+    /// The library that is searched for.
+    pub product: &'static Product,
     /// The library or its folder, as the user named it.
     pub explicit: Option<PathBuf>,
-    /// `$GPUPROF_CUPTI`: likewise.
+    /// The value of [`Product::variable`]: likewise.
     pub variable: Option<PathBuf>,
     /// `$CUDA_HOME` and `$CUDA_PATH`.
     pub toolkits: Vec<PathBuf>,
@@ -21,7 +55,7 @@ pub struct Search {
     pub prefix: Option<PathBuf>,
     /// `$LD_LIBRARY_PATH`.
     pub library_path: Option<OsString>,
-    /// Whether to ask the linker for the bare names.
+    /// Whether to ask the linker.
     pub linker: bool,
     /// Whether to ask the active Python for its site-packages.
     pub python: bool,
@@ -32,14 +66,16 @@ pub struct Search {
 pub enum SearchLocation {
     /// The path that the user named.
     Explicit(PathBuf),
-    /// The path in `$GPUPROF_CUPTI`.
-    Variable(PathBuf),
+    /// The path in [`Product::variable`].
+    Variable(PathBuf, &'static str),
     /// A folder of a CUDA toolkit.
     Toolkit(PathBuf),
     /// A folder of `$LD_LIBRARY_PATH`.
     LibraryPath(PathBuf),
     /// The linker's own search.
     Linker,
+    /// The loader's cache.
+    LoaderCache,
     /// The site-packages of the active Python.
     Python,
 }
@@ -48,34 +84,33 @@ impl fmt::Display for SearchLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Explicit(path) => write!(f, "{} (as named)", path.display()),
-            Self::Variable(path) => write!(f, "{} (GPUPROF_CUPTI)", path.display()),
+            Self::Variable(path, variable) => write!(f, "{} ({variable})", path.display()),
             Self::Toolkit(path) => write!(f, "{}", path.display()),
             Self::LibraryPath(path) => write!(f, "{} (LD_LIBRARY_PATH)", path.display()),
             Self::Linker => f.write_str("the linker's search path"),
+            Self::LoaderCache => f.write_str("the libraries that `ldconfig -p` lists"),
             Self::Python => f.write_str("the active Python's site-packages"),
         }
     }
 }
 
-/// The name of the library.
-const LIBRARY: &str = "libcupti.so";
-
-/// Folders of a toolkit that may hold CUPTI.
-const IN_TOOLKIT: [&str; 5] = [
-    "extras/CUPTI/lib64",
-    "targets/x86_64-linux/lib",
-    "targets/sbsa-linux/lib",
-    "targets/aarch64-linux/lib",
-    "lib64",
-];
+/// A place without a usable library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchAttempt<E> {
+    /// The place.
+    pub place: SearchLocation,
+    /// Why the library there is not usable; none if there is no library.
+    pub reason: Option<E>,
+}
 
 impl Search {
-    /// The environment of this process.
+    /// The environment of this process, and the path that a setting names.
     #[must_use]
-    pub fn from_environment(explicit: Option<&Path>) -> Self {
+    pub fn from_environment(product: &'static Product, explicit: Option<&Path>) -> Self {
         Self {
+            product,
             explicit: explicit.map(Into::into),
-            variable: path_of("GPUPROF_CUPTI"),
+            variable: path_of(product.variable),
             toolkits: named_toolkits(),
             prefix: Some("/usr/local".into()),
             library_path: env::var_os("LD_LIBRARY_PATH"),
@@ -84,23 +119,97 @@ impl Search {
         }
     }
 
-    /// The places, in order.
+    /// A search that looks nowhere.
     #[must_use]
-    pub fn places(&self) -> Vec<SearchLocation> {
+    pub fn nowhere(product: &'static Product) -> Self {
+        Self {
+            product,
+            explicit: None,
+            variable: None,
+            toolkits: Vec::new(),
+            prefix: None,
+            library_path: None,
+            linker: false,
+            python: false,
+        }
+    }
+
+    /// The result of `open` for the first library that it accepts.
+    ///
+    /// # Errors
+    /// All places that were looked at, in order.
+    pub fn first<T, E>(
+        &self,
+        open: impl Fn(&Path, &SearchLocation) -> Result<T, E>,
+    ) -> Result<T, Vec<SearchAttempt<E>>> {
+        let mut searched = Vec::new();
+        for place in self.places() {
+            let candidates = self.candidates(&place);
+            if candidates.is_empty() {
+                searched.push(SearchAttempt { place: place.clone(), reason: None });
+            }
+            for candidate in candidates {
+                match open(&candidate, &place) {
+                    Ok(opened) => return Ok(opened),
+                    Err(refused) => {
+                        let reason = Some(refused);
+                        searched.push(SearchAttempt { place: place.clone(), reason });
+                    }
+                }
+            }
+        }
+        Err(searched)
+    }
+
+    /// The places, in order. If the user named a path, it is the only one.
+    fn places(&self) -> Vec<SearchLocation> {
+        if let Some(path) = &self.explicit {
+            return vec![SearchLocation::Explicit(path.clone())];
+        }
+        if let Some(path) = &self.variable {
+            return vec![SearchLocation::Variable(path.clone(), self.product.variable)];
+        }
         let mut places = Vec::new();
-        places.extend(self.explicit.clone().map(SearchLocation::Explicit));
-        places.extend(self.variable.clone().map(SearchLocation::Variable));
         let in_prefix = self.prefix.as_deref().map(toolkits_in).unwrap_or_default();
         for toolkit in self.toolkits.iter().chain(&in_prefix) {
-            places.extend(IN_TOOLKIT.map(|folder| SearchLocation::Toolkit(toolkit.join(folder))));
+            let folders = self.product.in_toolkit.iter().map(|folder| toolkit.join(folder));
+            places.extend(folders.map(SearchLocation::Toolkit));
         }
         if let Some(path) = &self.library_path {
             let folders = env::split_paths(path).filter(|it| it.is_absolute());
             places.extend(folders.map(SearchLocation::LibraryPath));
         }
-        places.extend(self.linker.then_some(SearchLocation::Linker));
+        let linker = match self.product.linker_names {
+            [] => SearchLocation::LoaderCache,
+            _ => SearchLocation::Linker,
+        };
+        places.extend(self.linker.then_some(linker));
         places.extend(self.python.then_some(SearchLocation::Python));
         places
+    }
+
+    /// The files to try in `place`, one of [`Search::places`].
+    fn candidates(&self, place: &SearchLocation) -> Vec<PathBuf> {
+        let Product { library, in_packages, linker_names, .. } = self.product;
+        match place {
+            SearchLocation::Explicit(path) | SearchLocation::Variable(path, _)
+                if !path.is_dir() =>
+            {
+                vec![path.clone()]
+            }
+            SearchLocation::Explicit(folder)
+            | SearchLocation::Variable(folder, _)
+            | SearchLocation::Toolkit(folder)
+            | SearchLocation::LibraryPath(folder) => libraries_in(folder, library),
+            SearchLocation::Linker => linker_names.iter().map(PathBuf::from).collect(),
+            SearchLocation::LoaderCache => loader_cache::files(library),
+            SearchLocation::Python => {
+                let packages = python::site_packages();
+                let folders =
+                    packages.iter().flat_map(|it| in_packages.iter().map(|name| it.join(name)));
+                folders.flat_map(|folder| libraries_in(&folder, library)).collect()
+            }
+        }
     }
 }
 
@@ -108,23 +217,7 @@ impl SearchLocation {
     /// Whether the user named it, so that nothing else will do.
     #[must_use]
     pub fn is_named(&self) -> bool {
-        matches!(self, Self::Explicit(_) | Self::Variable(_))
-    }
-
-    pub(super) fn candidates(&self) -> Vec<PathBuf> {
-        match self {
-            Self::Explicit(path) | Self::Variable(path) if path.is_dir() => {
-                libraries_in(path, LIBRARY)
-            }
-            Self::Explicit(path) | Self::Variable(path) => vec![path.clone()],
-            Self::Toolkit(folder) | Self::LibraryPath(folder) => libraries_in(folder, LIBRARY),
-            Self::Linker => {
-                ["libcupti.so", "libcupti.so.13", "libcupti.so.12"].map(Into::into).into()
-            }
-            Self::Python => {
-                python::folders().iter().flat_map(|it| libraries_in(it, LIBRARY)).collect()
-            }
-        }
+        matches!(self, Self::Explicit(_) | Self::Variable(..))
     }
 }
 
@@ -140,88 +233,27 @@ pub fn named_toolkits() -> Vec<PathBuf> {
     ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(path_of).collect()
 }
 
-/// The toolkits in a folder: `cuda`, then `cuda-13.0`, `cuda-12.9` …: the installation's own
-/// choice, then the newest first.
-#[must_use]
-pub fn toolkits_in(prefix: &Path) -> Vec<PathBuf> {
-    let mut found = names_in(prefix, "cuda");
-    found.sort_by_key(|name| (name != "cuda", Reverse(numbers(name)), name.clone()));
-    found.into_iter().map(|name| prefix.join(name)).collect()
-}
-
-/// The files of `library`, such as `libcupti.so`, in `folder`: without a version first, then the
-/// highest version. Links to one file are one candidate.
-#[must_use]
-pub fn libraries_in(folder: &Path, library: &str) -> Vec<PathBuf> {
-    let mut found = names_in(folder, library);
-    found.retain(|name| is_library(name, library));
-    found.sort_by_key(|name| (name != library, Reverse(numbers(name))));
-    distinct(found.into_iter().map(|name| folder.join(name)))
-}
-
-/// Whether the file `name` is `library`, of any version.
-#[must_use]
-pub fn is_library(name: &str, library: &str) -> bool {
-    name.strip_prefix(library).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
-/// The files that `paths` lead to, each once.
-#[must_use]
-pub fn distinct(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for path in paths {
-        let file = path.canonicalize().unwrap_or(path);
-        if !files.contains(&file) {
-            files.push(file);
-        }
-    }
-    files
-}
-
-fn names_in(folder: &Path, prefix: &str) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    names.filter(|name| name.starts_with(prefix)).collect()
-}
-
-/// The numbers in `name`, by which versions are ordered.
-#[must_use]
-pub fn numbers(name: &str) -> Vec<u32> {
-    name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn tree(files: &[&str]) -> tempfile::TempDir {
-        let root = tempfile::tempdir().unwrap();
-        for file in files {
-            let path = root.path().join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "").unwrap();
-        }
-        root
-    }
+    use crate::locate::files::tests::tree;
+    use crate::locate::locate_by;
 
     #[test]
-    fn the_search_goes_from_the_named_to_the_guessed() {
+    fn toolkits_precede_the_linker_and_the_wheels() {
         let root = tree(&["cuda-12.9/x", "cuda-13.0/x", "cuda/x", "cuda-9.2/x", "other/x"]);
         let search = Search {
-            explicit: Some("/a".into()),
-            variable: Some("/b".into()),
             toolkits: vec!["/home".into()],
             prefix: Some(root.path().into()),
             library_path: Some("/ld:relative:".into()),
             linker: true,
             python: true,
+            ..Search::nowhere(&CUPTI)
         };
         let places = search.places();
         let toolkit = |name: &str| SearchLocation::Toolkit(root.path().join(name).join("lib64"));
         let position = |place: &SearchLocation| places.iter().position(|it| it == place).unwrap();
         let order = [
-            SearchLocation::Explicit("/a".into()),
-            SearchLocation::Variable("/b".into()),
             SearchLocation::Toolkit("/home/extras/CUPTI/lib64".into()),
             SearchLocation::Toolkit("/home/targets/x86_64-linux/lib".into()),
             SearchLocation::Toolkit("/home/lib64".into()),
@@ -239,13 +271,17 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_gives_its_newest_library_first_and_nothing_else() {
-        let root = tree(&["libcupti.so.12", "libcupti.so.13", "libcupti_static.a", "libcuptix.so"]);
-        let names: Vec<_> = libraries_in(root.path(), LIBRARY)
-            .iter()
-            .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
-            .collect();
-        assert_eq!(names, ["libcupti.so.13", "libcupti.so.12"]);
+    fn an_explicit_path_stops_the_search_and_settings_precede_variables() {
+        let mut search = Search {
+            explicit: Some("/a".into()),
+            variable: Some("/b".into()),
+            toolkits: vec!["/home".into()],
+            ..Search::nowhere(&CUPTI)
+        };
+        assert_eq!(search.places(), [SearchLocation::Explicit("/a".into())]);
+        search.explicit = None;
+        let variable = SearchLocation::Variable("/b".into(), "GPUPROF_CUPTI");
+        assert_eq!(search.places(), [variable]);
     }
 
     #[test]
@@ -254,9 +290,9 @@ mod tests {
         let search = Search {
             explicit: Some(root.path().join("libcupti.so.13")),
             library_path: Some(root.path().into()),
-            ..Search::default()
+            ..Search::nowhere(&CUPTI)
         };
-        let error = search.run().unwrap_err();
+        let error = locate_by(&search).unwrap_err();
         assert_eq!(error.searched.len(), 1);
         let text = error.to_string();
         assert!(
@@ -271,9 +307,9 @@ mod tests {
         let search = Search {
             toolkits: vec!["/nowhere".into()],
             library_path: Some("/neither".into()),
-            ..Search::default()
+            ..Search::nowhere(&CUPTI)
         };
-        let text = search.run().unwrap_err().to_string();
+        let text = locate_by(&search).unwrap_err().to_string();
         assert_eq!(
             text,
             "no usable CUPTI was found; searched:\n  /nowhere/extras/CUPTI/lib64: no libcupti.so \

@@ -112,7 +112,7 @@ pub(super) fn compiler_of_cuda_cpp(
         let message = format!("cannot find this executable, which asks NVRTC: {error}");
         Failure::new(ExitCode::NotPossible, message).caused_by(error)
     })?;
-    let search = Search { newest, ..Search::from_environment(None) };
+    let search = Search::from_environment(newest);
     Ok(match Compiler::find(&search, &executable, interrupt) {
         Ok(found) => {
             let (library, place) = (found.library().display(), found.place());
