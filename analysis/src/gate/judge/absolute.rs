@@ -423,7 +423,7 @@ fn nothing_to_judge<'r>(threshold: &Threshold, selection: &Selection<'r>) -> Dec
             format!("every configuration is invalid, such as {}{}", key(first), why(first))
         }
         ([], Selector::Where(pairs)) => none_has(pairs),
-        ([], _) => "the series has no configuration".to_owned(),
+        ([], Selector::Best | Selector::Every) => "the series has no configuration".to_owned(),
     };
     Decision::without_value(Verdict::Missing, reason)
 }

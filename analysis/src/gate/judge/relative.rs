@@ -81,10 +81,12 @@ pub(super) fn judge(
     let sides = (configurations, theirs);
     let held = match threshold.selector {
         Selector::Best => best_of_both(threshold, tolerance, &metric, sides, bounds, &mut lacks),
-        _ => pairs::every(threshold, configurations, theirs, whole, &mut lacks)
-            .into_iter()
-            .map(|pair| ConfigurationPair::new(pair, threshold, tolerance, &metric, bounds))
-            .collect(),
+        Selector::Every | Selector::Where(_) => {
+            pairs::every(threshold, configurations, theirs, whole, &mut lacks)
+                .into_iter()
+                .map(|pair| ConfigurationPair::new(pair, threshold, tolerance, &metric, bounds))
+                .collect()
+        }
     };
     let mut judgement = decide(terms, &blank, threshold, tolerance, &metric, &held);
     if judgement.verdict == Verdict::Fail {
@@ -94,13 +96,20 @@ pub(super) fn judge(
         return Judgement { verdict, reason: Some(reason), ..blank };
     }
     if held.is_empty() {
-        let speaks_of = |row: &ConfigurationResult| threshold.selector.matches(&row.configuration);
-        judgement.reason = Some(match &threshold.selector {
-            Selector::Where(pairs) if !configurations.iter().any(speaks_of) => none_has(pairs),
-            _ => "nothing of the run is in the baseline".to_owned(),
-        });
+        judgement.reason = Some(reason_without_pairs(&threshold.selector, configurations));
     }
     judgement
+}
+
+/// Why no configuration of the run was compared with one of the baseline.
+fn reason_without_pairs(selector: &Selector, configurations: &[ConfigurationResult]) -> String {
+    let is_selected = |row: &ConfigurationResult| selector.matches(&row.configuration);
+    match selector {
+        Selector::Where(pairs) if !configurations.iter().any(is_selected) => none_has(pairs),
+        Selector::Best | Selector::Every | Selector::Where(_) => {
+            "nothing of the run is in the baseline".to_owned()
+        }
+    }
 }
 
 /// The best of the run against the best of the base, by rounds where `bounds` are given.

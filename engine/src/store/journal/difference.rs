@@ -1,6 +1,7 @@
-//! A difference between two runs that only runs of one identity may have: why a journal is not
-//! resumed, or why slices are not merged.
+//! The differences between the identities of two runs: why a journal is not resumed, or why slices
+//! are not merged.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use gpuprof_model::machine::{Backend, CacheControl, Chip, ClockControl};
@@ -8,6 +9,7 @@ use gpuprof_model::nvtx::NvtxPattern;
 use gpuprof_model::protocol::{CounterRange, Replay};
 use gpuprof_model::words::Word;
 
+use super::run_identity::RunIdentity;
 use gpuprof_analysis::stats::repeats::Repeats;
 
 /// A value that two runs have in common, or not.
@@ -21,7 +23,7 @@ pub struct Values<T> {
 
 impl<T: Clone + PartialEq> Values<T> {
     /// Both values, if they differ.
-    pub(super) fn unless_equal(before: &T, now: &T) -> Option<Self> {
+    fn unless_equal(before: &T, now: &T) -> Option<Self> {
         (before != now).then(|| Self { before: before.clone(), now: now.clone() })
     }
 }
@@ -88,6 +90,73 @@ pub enum Difference {
         /// Its values, as text.
         values: Values<String>,
     },
+}
+
+impl RunIdentity {
+    /// The first difference of `now`; none if all is the same, but for which of several devices of
+    /// one model it is measured on.
+    pub fn difference(&self, now: &Self) -> Option<Difference> {
+        self.differences(now).into_iter().next()
+    }
+
+    /// Every difference of `now`; a difference precedes those that follow from it.
+    pub fn differences(&self, now: &Self) -> Vec<Difference> {
+        // A new field does not compile before this list has it.
+        #[rustfmt::skip]
+        let Self {
+            tool_version, kernels, harnesses, series, base, baseline, device: _, devices, backend,
+            chips, cache_control, clock_control, replay_mode, counter_range, nvtx, order, repeat,
+            quick, counters, checks, thresholds, metrics, strict, collection,
+        } = now;
+        let unless = |same: bool, difference: Difference| (!same).then_some(difference);
+        let ranges = (self.counter_range.unwrap_or_default(), counter_range.unwrap_or_default());
+        let known = |threshold| thresholds.contains(threshold);
+        let found = [
+            unless(self.kernels == *kernels, Difference::Kernels),
+            unless(self.series == *series, Difference::Configurations),
+            unless(self.base == *base, Difference::Base),
+            Values::unless_equal(&self.baseline, baseline).map(Difference::Baseline),
+            unless(self.devices.len() == devices.len(), Difference::Devices),
+            unless(self.driver() == now.driver(), Difference::Driver),
+            Values::unless_equal(&self.backend, backend).map(Difference::Backend),
+            Values::unless_equal(&self.chips, chips).map(Difference::Chips),
+            unless(self.harnesses == *harnesses, Difference::Harnesses),
+            Values::unless_equal(&self.cache_control, cache_control).map(Difference::CacheControl),
+            Values::unless_equal(&self.clock_control, clock_control).map(Difference::ClockControl),
+            unless(self.order == *order, Difference::Order),
+            unless(self.quick == *quick, Difference::Quick),
+            Values::unless_equal(&self.repeat, repeat).map(Difference::Repeat),
+            Values::unless_equal(&self.counters, counters).map(Difference::Counters),
+            Values::unless_equal(&self.replay_mode, replay_mode).map(Difference::ReplayMode),
+            Values::unless_equal(&ranges.0, &ranges.1).map(Difference::CounterRange),
+            Values::unless_equal(&self.nvtx, nvtx).map(Difference::Nvtx),
+            // Older journals have neither checks nor metrics nor the collection.
+            unless(self.checks.is_none() || self.checks == *checks, Difference::Checks),
+            unless(self.thresholds.iter().all(known), Difference::Thresholds),
+            unless(self.metrics.is_none() || self.metrics == *metrics, Difference::Metrics),
+            unless(!self.strict || *strict, Difference::Strict),
+            unless(self.tool_version == *tool_version, Difference::ToolVersion),
+        ];
+        let collections = self.collection.as_ref().zip(collection.as_ref());
+        let others = collections.map(|(before, now)| differences_by_option(before, now));
+        found.into_iter().flatten().chain(others.into_iter().flatten()).collect()
+    }
+}
+
+/// The options with other values, or with a value in one of the two alone.
+fn differences_by_option(
+    before: &BTreeMap<String, String>,
+    now: &BTreeMap<String, String>,
+) -> Vec<Difference> {
+    let value = |of: &BTreeMap<String, String>, option| of.get(option).cloned().unwrap_or_default();
+    let options: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    let differing = options.into_iter().filter(|&option| before.get(option) != now.get(option));
+    differing
+        .map(|option| {
+            let values = Values { before: value(before, option), now: value(now, option) };
+            Difference::Collection { option: option.clone(), values }
+        })
+        .collect()
 }
 
 impl Difference {
