@@ -11,22 +11,23 @@ use std::process::ExitCode;
 use std::rc::Rc;
 
 use gpuprof_model::code::Listing;
-use gpuprof_model::measurement::{PassOutcome, PassResult};
+use gpuprof_model::measurement::{PassOutcome, PassResult, Unverified};
 use gpuprof_model::notice::Notice;
 use gpuprof_model::protocol::{
     KernelCode, MeasureRequest, REQUEST_ENV, ReplyBody, Request, RequestBody, UNWRITTEN,
 };
 use gpuprof_model::series::entry_point;
 
-use super::collect::facts::Assembly;
+use super::collect::facts::{Assembly, ReportedFunction};
 use super::collect::{emulator, plan, source_counters};
 use super::declaration;
 use super::error::{Error, Result};
 use super::kernel_run::{KernelRun, Package};
 use super::registry::{self, Body, HarnessTarget, SeriesEntry};
-use super::run::{Call, Run};
-use super::session::{self, ModuleName, Session};
+use super::run::Run;
+use super::session::{self, EntryName, ModuleName, Session};
 use crate::host::error::outcome::{caught, caught_with, outcome, remember_panics};
+use crate::host::run::purpose::Purpose;
 use crate::host::run::refused_launches;
 use crate::host::run::replay;
 use crate::host::runner::line::Handover;
@@ -214,7 +215,7 @@ fn set_up<'s>(
     entry: &SeriesEntry,
     request: &'s MeasureRequest,
 ) -> Result<KernelRun<'s>> {
-    let (module_name, name, place, set_up) = match entry.body {
+    let (module, name, place, set_up) = match entry.body {
         Body::Kernel { symbol, place, constants, run, .. } => {
             let name = entry_point(symbol, constants, &request.configuration);
             (ModuleName::Package(entry.source_package), name, place, run)
@@ -228,12 +229,13 @@ fn set_up<'s>(
             return Err(Error::failed(format!("`{}` is not a kernel", entry.kernel)));
         }
     };
-    let (module, ptx) = session.load_module(request, module_name)?;
-    let (function, symbol) = session.function(request, &module, (&name, place), module_name)?;
+    let (loaded, ptx) = session.load_module(request, module)?;
+    let kernel = session.load_kernel(request, loaded, EntryName { module, name: &name, place })?;
     let package = Package { name: entry.source_package, folder: Path::new(entry.source_folder) };
-    let mut run = Run::new(session, request, Call::Whole);
-    run.assembled(Assembly::new(request, module_name.key(), &symbol, &ptx));
-    let mut kernel = KernelRun::new(run, package, (function, module), (symbol, ptx));
+    let mut run = Run::new(session, request, Purpose::requested(session, request));
+    let assembly = Some(Assembly::new(request, module.key(), &kernel.symbol, &ptx));
+    run.reported = Some(ReportedFunction { function: kernel.function.clone(), assembly });
+    let mut kernel = KernelRun::new(run, package, kernel, ptx);
     session.quiet.notify(Notice::MakesInputs);
     set_up(&mut kernel)?;
     Ok(kernel)
@@ -253,9 +255,10 @@ fn measure_one(
                     replay::count(session, request, counters, function)?
                 }
                 _ => {
-                    let mut run = Run::new(session, request, Call::Whole);
+                    let mut run = Run::new(session, request, Purpose::requested(session, request));
+                    // Unless it calls `Run::verify`.
+                    run.result.unverified = Some(Unverified::NoReference);
                     refused_launches::call(function, &mut run)?;
-                    run.note_missing_reference();
                     run
                 }
             };

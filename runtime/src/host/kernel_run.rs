@@ -6,9 +6,7 @@
 
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaModule};
 use gpuprof_model::measurement::{
     CounterPass, InPlace, LaunchRecord, PassResult, Reset, Unverified,
 };
@@ -18,11 +16,12 @@ use gpuprof_model::series::without_place;
 
 use super::collect::cupti::{Member, SlotContent};
 use super::collect::identity;
+use super::collect::measured_work::{MeasuredWork, Step};
 use super::collect::parts::Counts;
 use super::declaration;
 use super::error::{Error, Result};
 use super::run::Run;
-use super::session::Session;
+use super::session::{LoadedKernel, Session};
 use crate::host::arguments::arena::Arena;
 use crate::host::arguments::buffer::TypedBuffer;
 use crate::host::arguments::buffer_element::BufferElement;
@@ -34,9 +33,9 @@ use crate::host::arguments::global::Global;
 use crate::host::arguments::inputs::{self, Argument};
 use crate::host::arguments::ptx_reads;
 use crate::host::driver::cluster;
-use crate::host::driver::function::Function;
 use crate::host::launch::launcher::{Attributes, Launcher};
 use crate::host::launch::limits::{self, Promised};
+use crate::host::run::purpose::Purpose;
 use crate::host::values::extent::{Extent, IntoExtent};
 use crate::host::values::number::{IntoNumber, Scalar, convert};
 use crate::host::values::parameter::{self, Parameter};
@@ -60,10 +59,7 @@ struct BufferUse {
 pub struct KernelRun<'r> {
     run: Run<'r>,
     package: Package,
-    function: Function,
-    loaded: Arc<CudaModule>,
-    /// The function's name in the PTX.
-    symbol: String,
+    kernel: LoadedKernel,
     arguments: Vec<Argument>,
     seed: u64,
     /// The most threads of a block that it is compiled for, if the annotation says so.
@@ -81,20 +77,12 @@ pub struct KernelRun<'r> {
 }
 
 impl<'r> KernelRun<'r> {
-    /// A launch of `function` of the module `loaded`, which is called `symbol` in `ptx`, by an
-    /// annotation in `package`.
-    pub(crate) fn new(
-        run: Run<'r>,
-        package: Package,
-        (function, loaded): (CudaFunction, Arc<CudaModule>),
-        (symbol, ptx): (String, String),
-    ) -> Self {
+    /// A launch of `kernel` by an annotation in `package`; `ptx` is the text of its module.
+    pub(crate) fn new(run: Run<'r>, package: Package, kernel: LoadedKernel, ptx: String) -> Self {
         Self {
             run,
             package,
-            function: Function::from(&function),
-            loaded,
-            symbol,
+            kernel,
             arguments: Vec::new(),
             seed: 0,
             max_block: None,
@@ -302,7 +290,7 @@ impl<'r> KernelRun<'r> {
         let place = FillTarget { name, folder: self.package.folder, package: self.package.name };
         let BufferContents { elements: initial, file } =
             contents.fill(&place, (self.seed << 8 | position) << 32)?;
-        self.run.read_file(file);
+        self.run.result.input_files.extend(file);
         let length = initial.len();
         let lanes = sliced.then_some(T::LANES as u64);
         let Session { quiet, stream, .. } = self.run.session;
@@ -343,7 +331,7 @@ impl<'r> KernelRun<'r> {
         let position = self.arguments.len() as u64;
         let BufferContents { elements, file } =
             contents.fill(&place, (self.seed << 8 | position) << 32)?;
-        self.run.read_file(file);
+        self.run.result.input_files.extend(file);
         let given = elements.len() / T::LANES;
         if given != length {
             return Err(Error::failed(format!(
@@ -370,7 +358,7 @@ impl<'r> KernelRun<'r> {
     fn set_global(&mut self, name: &'static str, written: bool, bytes: Vec<u8>) -> Result<()> {
         let symbol = declaration::global(self.run.request, name)?;
         let Session { quiet, stream, .. } = self.run.session;
-        let module = (self.loaded.clone(), stream.clone());
+        let module = (self.kernel.module.clone(), stream.clone());
         let global = Global::new((name, symbol.to_owned()), bytes, written, module);
         quiet.stage(|| {
             global.set()?;
@@ -389,15 +377,16 @@ impl<'r> KernelRun<'r> {
     /// A launch that is refused, a driver error, or outputs that differ from the reference.
     pub fn execute(&mut self, mut checks: Checks<'_>) -> Result<()> {
         self.run.session.quiet.notify(Notice::Goes);
-        self.run.takes_buffers(self.arguments.iter().map(Argument::buffer_bytes).sum());
+        let buffer_bytes = self.arguments.iter().map(Argument::buffer_bytes).sum();
+        self.run.result.buffer_bytes = Some(buffer_bytes);
         let emulated = self.run.session.device.emulated;
-        let counted = self.run.request.counters.is_some() && !emulated;
+        let counted = matches!(self.run.purpose, Purpose::WarmUp);
         let timed = !counted && !emulated;
         // One process per configuration, while it does not need the device.
         if !counted && self.run.request.repeat == 0 {
-            self.run.takes_inputs(inputs::hash(&self.arguments));
+            self.run.result.inputs = Some(inputs::hash(&self.arguments));
         }
-        let reads = || ptx_reads::reads(&self.ptx, &self.symbol);
+        let reads = || ptx_reads::reads(&self.ptx, &self.kernel.symbol);
         if !emulated {
             self.in_place = inputs::in_place(&self.arguments, self.reset, reads);
         }
@@ -408,14 +397,13 @@ impl<'r> KernelRun<'r> {
             self.run.session.take_turn();
         }
         let mut launcher = self.launcher()?;
-        self.run.reported(self.function.clone());
         self.record(&launcher);
         if counted {
             self.launcher = Some(launcher);
             return Ok(());
         }
         if checks.reference.is_none() && self.arguments.iter().any(Argument::is_written) {
-            self.run.mark_unverified(Unverified::NoReference);
+            self.run.result.unverified = Some(Unverified::NoReference);
         }
         let verifies = checks.reference.is_some() && self.run.request.verify;
         let state = self.device_state()?;
@@ -429,12 +417,13 @@ impl<'r> KernelRun<'r> {
             }
         }
         let Self { run, arguments, in_place, .. } = self;
-        if in_place.as_ref().is_some_and(|changed| changed.reset == Reset::Each) {
-            run.restores_inputs();
-        }
+        let restores = in_place.as_ref().is_some_and(|changed| changed.reset == Reset::Each);
         let mut reset = || arguments.iter_mut().try_for_each(Argument::reset);
-        run.measure_from(&mut reset, |_| launcher.launch())?;
-        run.found_in_place(in_place.take());
+        let restore = restores.then_some(&mut reset as Step<'_>);
+        run.measure_from(restore, |_| launcher.launch())?;
+        if let Some(timing) = &mut run.result.timing {
+            timing.in_place = in_place.take();
+        }
         if emulated {
             self.check_state(&state)?;
             if verifies {
@@ -448,7 +437,7 @@ impl<'r> KernelRun<'r> {
     fn device_state(&self) -> Result<DeviceState> {
         let set = self.run.request.declared.iter().flat_map(|entry| entry.globals.values());
         let set: Vec<&String> = set.collect();
-        let module = (self.loaded.clone(), self.run.session.stream.clone());
+        let module = (self.kernel.module.clone(), self.run.session.stream.clone());
         DeviceState::read(module, &self.ptx, |symbol| set.iter().any(|other| *other == symbol))
     }
 
@@ -469,8 +458,13 @@ impl<'r> KernelRun<'r> {
         let (compared, verification) = inputs::check(&mut self.arguments, checks)?;
         self.run.session.quiet.notify(Notice::Goes);
         match compared.unverified() {
-            None => self.run.mark_verified(compared.largest, Some(verification)),
-            Some(why) => self.run.mark_unverified(why),
+            None => {
+                let result = &mut self.run.result;
+                result.verified = true;
+                result.largest_error = compared.largest;
+                result.verification = Some(verification);
+            }
+            Some(why) => self.run.result.unverified = Some(why),
         }
         Ok(())
     }
@@ -488,14 +482,14 @@ impl<'r> KernelRun<'r> {
         let cluster = cluster.filter(|&extents| !cluster::is_trivial(extents));
         let promised =
             Promised { declared: self.run.request.declared.as_ref(), max_block: self.max_block };
-        limits::check(self.run.session, &self.function, shape, cluster, promised)?;
+        limits::check(self.run.session, &self.kernel.function, shape, cluster, promised)?;
         if let Some(cluster) = cluster {
             cluster::check(cluster, shape.grid, self.run.session.device.compute_capability)?;
-            cluster::opt_in(&self.function, cluster)?;
+            cluster::opt_in(&self.kernel.function, cluster)?;
         }
         let parameters = self.arguments.iter().flat_map(Argument::parameters).collect();
         Ok(Launcher {
-            function: self.function.clone(),
+            function: self.kernel.function.clone(),
             stream: self.run.stream(),
             shape,
             attributes: Attributes { cluster, cooperative: self.cooperative },
@@ -511,7 +505,7 @@ impl<'r> KernelRun<'r> {
         let (context, stream) = identity::numbers(&launcher.stream);
         let declared = self.run.request.declared.as_ref().map(|entry| entry.shown.clone());
         self.run.record_launch(LaunchRecord {
-            kernel: declared.unwrap_or_else(|| without_place(&self.symbol).to_owned()),
+            kernel: declared.unwrap_or_else(|| without_place(&self.kernel.symbol).to_owned()),
             grid: launcher.shape.grid,
             block: launcher.shape.block,
             shared_bytes: launcher.shape.shared,
@@ -577,8 +571,9 @@ impl<'r> KernelRun<'r> {
         let changed =
             |argument: &&mut Argument| in_place.as_ref().is_some_and(|p| argument.is_in(p));
         let mut changed: Vec<&mut Argument> = arguments.iter_mut().filter(changed).collect();
-        let mut reset = || changed.iter_mut().try_for_each(|argument| argument.restore());
-        run.warm_up(&mut reset, &mut || launcher.launch())
+        let mut restore = || changed.iter_mut().try_for_each(|argument| argument.restore());
+        let mut launch = || launcher.launch();
+        run.warm_up(&mut MeasuredWork { restore: Some(&mut restore), launch: &mut launch })
     }
 
     /// The result of the passes that counted this.
@@ -588,8 +583,8 @@ impl<'r> KernelRun<'r> {
     pub(crate) fn counted(mut self, pass: CounterPass, counted: &[Counts]) -> Result<PassResult> {
         let config = self.run.launch_config()?;
         self.run.take_facts(&config)?;
-        self.run.counted(pass, counted, SlotContent::Launch);
-        self.run.finish(&self.symbol)
+        self.run.take_counts(pass, counted, SlotContent::Launch);
+        self.run.finish(&self.kernel.symbol)
     }
 }
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use cudarc::driver::result::device;
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute as Attribute, CUresult};
-use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, DriverError};
+use cudarc::driver::{CudaContext, CudaModule, CudaStream, DriverError};
 use cudarc::nvrtc::Ptx;
 use gpuprof_model::declared::MachineCode;
 use gpuprof_model::links::DeviceLinks;
@@ -32,6 +32,7 @@ use super::collect::profiler::Profiler;
 use super::collect::{attributes, bandwidth, emulator, links, persisting};
 use super::declaration;
 use super::error::{Error, Result};
+use crate::host::driver::function::Function;
 use crate::host::driver::library;
 use crate::host::driver::nvml::Watch;
 use crate::host::driver::uuid;
@@ -71,6 +72,23 @@ impl fmt::Display for ModuleName<'_> {
             Self::Declared(module) => write!(f, "the module {module}"),
         }
     }
+}
+
+/// The name of an entry point.
+#[derive(Clone, Copy)]
+pub(crate) struct EntryName<'a> {
+    pub(crate) module: ModuleName<'a>,
+    pub(crate) name: &'a str,
+    /// The end of its name if the module has others called `name`.
+    pub(crate) place: &'a str,
+}
+
+/// An entry point that is loaded.
+pub(crate) struct LoadedKernel {
+    pub(crate) function: Function,
+    pub(crate) module: Arc<CudaModule>,
+    /// Its full name in the module.
+    pub(crate) symbol: String,
 }
 
 /// The data that a series makes once for each process.
@@ -322,18 +340,17 @@ impl Session {
         }
     }
 
-    /// The entry point `name` of a module under its full name: `name` and `place`, or `name` alone
-    /// if it is unique.
+    /// Loads an entry point of `module` by its full name: `name` and `place`, or `name` alone if it
+    /// is unique.
     ///
     /// # Errors
     /// A module without it.
-    pub(crate) fn function(
+    pub(crate) fn load_kernel(
         &self,
         request: &MeasureRequest,
-        module: &Arc<CudaModule>,
-        (name, place): (&str, &str),
-        of: ModuleName<'_>,
-    ) -> Result<(CudaFunction, String)> {
+        module: Arc<CudaModule>,
+        EntryName { module: of, name, place }: EntryName<'_>,
+    ) -> Result<LoadedKernel> {
         // Its code may go to the device only now.
         let load = |symbol: &str| {
             let loaded = self.quiet.stage(|| Ok(module.load_function(symbol)))?;
@@ -345,17 +362,19 @@ impl Session {
             }
             Ok::<_, Error>(loaded)
         };
-        let symbol = format!("{name}{place}");
-        if let Ok(function) = load(&symbol)? {
-            return Ok((function, symbol));
+        let mut symbol = format!("{name}{place}");
+        let mut loaded = load(&symbol)?;
+        if loaded.is_err() {
+            name.clone_into(&mut symbol);
+            loaded = load(name)?;
         }
-        let loaded = load(name)?.map(|function| (function, name.to_owned()));
-        loaded.map_err(|e| match e.0 {
+        let function = loaded.map_err(|e| match e.0 {
             CUresult::CUDA_ERROR_NOT_FOUND => {
                 Error::failed(format!("{of} has no kernel `{name}`{}", of.hint()))
             }
             _ => self.explain(Error::driver(&format!("loading kernel `{name}`"), e)),
-        })
+        })?;
+        Ok(LoadedKernel { function: Function::from(&function), module, symbol })
     }
 
     /// An attribute of the device.

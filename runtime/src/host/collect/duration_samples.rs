@@ -13,13 +13,14 @@ use std::time::Instant;
 
 use cudarc::driver::sys::CUevent_flags;
 use gpuprof_model::measurement::{Timer, Timing};
-use gpuprof_model::protocol::Sampling;
+use gpuprof_model::protocol::{MeasureRequest, Sampling};
 
 use super::activity::{SampleRecorder, Sampled};
 use super::clock::ClockProbe;
 use super::convergence::{WINDOW, median};
 use super::flush;
 use super::launches::LaunchTimes;
+use super::measured_work::MeasuredWork;
 use super::throttling::{self, SampleSource};
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
@@ -32,26 +33,7 @@ const STEADY: f64 = 0.01;
 /// for a process that counts. Counters did not differ after a fifth (H100, `docs/claims.md`).
 const SHORT_WARM_UP: f64 = 0.2;
 
-/// What is done for a sample.
-trait Steps {
-    /// Queues the restoring of the inputs.
-    fn reset(&mut self) -> Result<()>;
-    /// Queues the flush of the L2.
-    fn flush(&mut self) -> Result<()>;
-    /// Queues the launches and waits for them: nanoseconds and the SM clock around them.
-    fn time(&mut self) -> Result<(f64, Option<f64>)>;
-}
-
-/// One sample. What is put back lies in the L2, so the cache is emptied after that.
-fn sample(steps: &mut impl Steps, cold: bool) -> Result<(f64, Option<f64>)> {
-    steps.reset()?;
-    if cold {
-        steps.flush()?;
-    }
-    steps.time()
-}
-
-struct Sampler<'a> {
+struct Sampler<'a, 'w> {
     session: &'a Session,
     clock: ClockProbe,
     /// Records the device's own times; without it, CUDA events give the time.
@@ -59,16 +41,14 @@ struct Sampler<'a> {
     /// Why there is no recorder, though one was wanted.
     no_device_times: Option<String>,
     cold: bool,
-    reset: &'a mut dyn FnMut() -> Result<()>,
-    launch: &'a mut dyn FnMut() -> Result<()>,
+    work: &'a mut MeasuredWork<'w>,
 }
 
-impl<'a> Sampler<'a> {
+impl<'a, 'w> Sampler<'a, 'w> {
     fn new(
         session: &'a Session,
         sampling: &Sampling,
-        reset: &'a mut dyn FnMut() -> Result<()>,
-        launch: &'a mut dyn FnMut() -> Result<()>,
+        work: &'a mut MeasuredWork<'w>,
     ) -> Result<Self> {
         let clock = ClockProbe::load(&session.stream)?;
         Ok(Self {
@@ -77,8 +57,7 @@ impl<'a> Sampler<'a> {
             recorder: None,
             no_device_times: None,
             cold: sampling.cold_cache,
-            reset,
-            launch,
+            work,
         })
     }
 
@@ -117,29 +96,21 @@ impl<'a> Sampler<'a> {
 
     /// One sample: nanoseconds and the SM clock around it.
     fn sample(&mut self) -> Result<(f64, Option<f64>)> {
-        let (cold, waited) = (self.cold, self.waits());
-        let taken = sample(self, cold)?;
-        if self.waits() == waited { Ok(taken) } else { sample(self, cold) }
-    }
-}
-
-impl Steps for Sampler<'_> {
-    fn reset(&mut self) -> Result<()> {
-        (self.reset)()
+        let waited = self.waits();
+        let taken = self.sample_once()?;
+        if self.waits() == waited { Ok(taken) } else { self.sample_once() }
     }
 
-    fn flush(&mut self) -> Result<()> {
-        self.session.flush()
-    }
-
-    fn time(&mut self) -> Result<(f64, Option<f64>)> {
+    /// Prepares the work, launches it and times that.
+    fn sample_once(&mut self) -> Result<(f64, Option<f64>)> {
+        self.work.prepare(self.cold, || self.session.flush())?;
         let stream = &self.session.stream;
         self.clock.start()?;
         let start = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?;
         if self.waits() {
             stream.synchronize()?;
         }
-        (self.launch)()?;
+        self.work.launch()?;
         let end = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?;
         self.clock.stop()?;
         stream.synchronize()?;
@@ -152,21 +123,19 @@ impl Steps for Sampler<'_> {
 }
 
 /// Warms up, takes samples, and reports on both and on the times of the launches in a sample.
-/// Before each launch, `reset` queues the restoring of its inputs. `cupti` is the library or its
-/// folder, if one was named; `inside` says which work is timed, if not all is.
+/// `inside` says which of the work is timed, if not all is.
 ///
 /// # Errors
 /// The first error of a launch or of the driver.
 pub(crate) fn time(
     session: &Session,
-    sampling: &Sampling,
-    cupti: Option<&Path>,
+    request: &MeasureRequest,
     inside: Option<&[bool]>,
-    reset: &mut dyn FnMut() -> Result<()>,
-    launch: &mut dyn FnMut() -> Result<()>,
+    work: &mut MeasuredWork<'_>,
 ) -> Result<(Timing, LaunchTimes)> {
-    let mut sampler = Sampler::new(session, sampling, reset, launch)?;
-    sampler.record(cupti, inside)?;
+    let sampling = &request.sampling;
+    let mut sampler = Sampler::new(session, sampling, work)?;
+    sampler.record(request.cupti.as_deref(), inside)?;
     let warm = session.warm.replace(true);
     let mut timing = warm_up(&mut sampler, sampling, if warm { SHORT_WARM_UP } else { 1.0 })?;
     if let Some(recorder) = &mut sampler.recorder {
@@ -192,23 +161,21 @@ pub(crate) fn time(
     Ok((timing, times))
 }
 
-/// Warms up and takes no samples, for a pass that collects counters. Before each launch, `reset`
-/// puts its inputs back.
+/// Warms up and takes no samples, for a pass that collects counters.
 ///
 /// # Errors
 /// The first error of a launch or of the driver.
 pub(crate) fn warm_up_only(
     session: &Session,
     sampling: &Sampling,
-    reset: &mut dyn FnMut() -> Result<()>,
-    launch: &mut dyn FnMut() -> Result<()>,
+    work: &mut MeasuredWork<'_>,
 ) -> Result<()> {
-    let mut sampler = Sampler::new(session, sampling, reset, launch)?;
+    let mut sampler = Sampler::new(session, sampling, work)?;
     warm_up(&mut sampler, sampling, SHORT_WARM_UP).map(drop)
 }
 
 /// Takes samples until they are steady, for at least this `part` of the least warm-up.
-fn warm_up(sampler: &mut Sampler<'_>, sampling: &Sampling, part: f64) -> Result<Timing> {
+fn warm_up(sampler: &mut Sampler<'_, '_>, sampling: &Sampling, part: f64) -> Result<Timing> {
     let start = Instant::now();
     let least = sampling.min_warmup_ns * part;
     let mut timing = Timing::default();
@@ -236,41 +203,5 @@ fn warm_up(sampler: &mut Sampler<'_>, sampling: &Sampling, part: f64) -> Result<
         if enough || timing.warmup_ns >= sampling.max_warmup_ns {
             return Ok(timing);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Default)]
-    struct Log(Vec<&'static str>);
-
-    impl Steps for Log {
-        fn reset(&mut self) -> Result<()> {
-            self.0.push("reset");
-            Ok(())
-        }
-
-        fn flush(&mut self) -> Result<()> {
-            self.0.push("flush");
-            Ok(())
-        }
-
-        fn time(&mut self) -> Result<(f64, Option<f64>)> {
-            self.0.push("time");
-            Ok((1.0, None))
-        }
-    }
-
-    #[test]
-    fn inputs_are_put_back_before_the_cache_is_emptied_and_nothing_of_it_is_timed() {
-        let steps = |cold| {
-            let mut log = Log::default();
-            sample(&mut log, cold).unwrap();
-            log.0
-        };
-        assert_eq!(steps(true), ["reset", "flush", "time"]);
-        assert_eq!(steps(false), ["reset", "time"]);
     }
 }

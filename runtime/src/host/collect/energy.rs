@@ -15,6 +15,7 @@ use gpuprof_model::measurement::Energy;
 use gpuprof_model::protocol::Sampling;
 
 use super::duration_samples;
+use super::measured_work::MeasuredWork;
 use crate::host::driver::nvml::EnergyCounter;
 use crate::host::error::Result;
 use crate::host::session::Session;
@@ -76,21 +77,16 @@ enum Heard {
     Failed(String),
 }
 
-/// Warms up and measures the energy of a call of `launch`; `reset` restores its inputs before each,
-/// if it changes them.
+/// Warms up and measures the energy of a call of the work.
 ///
 /// # Errors
 /// The first error of a launch or of the driver.
 pub(crate) fn measure(
     session: &Session,
     sampling: &Sampling,
-    reset: Option<&mut dyn FnMut() -> Result<()>>,
-    launch: &mut dyn FnMut() -> Result<()>,
+    work: &mut MeasuredWork<'_>,
 ) -> Result<Energy> {
-    let mut none = || Ok(());
-    let restores = reset.is_some();
-    let reset = reset.unwrap_or(&mut none);
-    duration_samples::warm_up_only(session, sampling, reset, launch)?;
+    duration_samples::warm_up_only(session, sampling, work)?;
     let watch = session.watch(sampling.nvml.as_deref());
     let counter = match watch.as_ref().map(|watch| watch.borrow().energy_counter()) {
         Ok(Ok(counter)) => counter,
@@ -101,9 +97,12 @@ pub(crate) fn measure(
     let _quiet = session.quiet.window()?;
     // What happened before is not of these launches.
     slowed();
-    let mut whole = span(session, counter, &mut || reset().and_then(|()| launch()))?;
-    if restores {
-        whole = match (whole, span(session, counter, &mut *reset)?) {
+    let mut whole = span(session, counter, &mut || {
+        work.restore()?;
+        work.launch()
+    })?;
+    if work.restores_inputs() {
+        whole = match (whole, span(session, counter, &mut || work.restore())?) {
             (Reading::Known(whole), Reading::Known(restoring)) => without(whole, restoring),
             (Reading::Unknown(reason), _) | (_, Reading::Unknown(reason)) => {
                 Reading::Unknown(reason)

@@ -50,7 +50,14 @@ impl Assembly {
     }
 }
 
-/// The facts of one launch of `function`; `assembly` is there for annotated kernels.
+/// The function that the facts are about.
+pub(crate) struct ReportedFunction {
+    pub(crate) function: Function,
+    /// Of an annotated kernel.
+    pub(crate) assembly: Option<Assembly>,
+}
+
+/// The facts of one launch of a `reported` function.
 ///
 /// Registers, spills and barriers on the emulated driver come from ptxas, and are `None` without
 /// it; the same applies to the occupancy that depends on them.
@@ -59,14 +66,15 @@ impl Assembly {
 /// The driver's.
 pub(crate) fn read(
     session: &Session,
-    function: &Function,
+    reported: &ReportedFunction,
     shape: LaunchShape,
     cluster: Option<[u32; 3]>,
-    assembly: Option<&Assembly>,
 ) -> Result<LaunchFacts> {
+    let ReportedFunction { function, assembly } = reported;
     let attribute = |a| function.attribute(a).map(|v| u32::try_from(v).unwrap_or(0));
     let emulated = session.device.emulated;
-    let resources = assembly.and_then(|it| it.resources.as_ref().ok()).filter(|_| emulated);
+    let resources =
+        assembly.as_ref().and_then(|it| it.resources.as_ref().ok()).filter(|_| emulated);
     let registers = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS).ok();
     let static_shared_bytes = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
     let reported = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?;
@@ -92,7 +100,7 @@ pub(crate) fn read(
         cluster_scheduling_policy: cluster.and_then(|_| attribute(POLICY).ok()),
         cluster_occupancy: None,
         spilled_bytes: spilled.as_ref().ok().copied(),
-        fusable: assembly.and_then(|it| it.fusable),
+        fusable: assembly.as_ref().and_then(|it| it.fusable),
         not_known: spilled.err(),
     };
     if registers.is_some() {

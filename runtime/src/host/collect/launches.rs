@@ -6,11 +6,11 @@
 //! no sample: recording the driver's calls slows it down.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use cudarc::driver::{result, sys};
 use gpuprof_cupti::{Activity, ActivityRecorder, Call, KernelActivity};
 use gpuprof_model::measurement::LaunchRecord;
+use gpuprof_model::protocol::MeasureRequest;
 use gpuprof_model::series::without_place;
 use gpuprof_model::timeline::Timeline;
 use gpuprof_model::unified_memory::{Migrations, UnifiedMemory};
@@ -39,18 +39,20 @@ pub(crate) struct Observed {
     pub(crate) unified_memory: Option<UnifiedMemory>,
 }
 
-/// The launches of `once` in its second call, and the `migrations` of managed memory if they are
-/// requested; nothing if CUPTI records none of this process.
+/// The launches of `once` in its second call, and the migrations of managed memory if `request`
+/// asks for them; nothing if CUPTI records none of this process.
 ///
 /// # Errors
 /// Those of `once`; CUPTI's.
 pub(crate) fn observe(
     session: &Session,
-    (cupti, migrations): (Option<&Path>, bool),
+    request: &MeasureRequest,
     once: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Option<Observed>> {
-    let Ok(mut recorder) = recorder::begin(session, cupti, true) else { return Ok(None) };
-    let begun = migrations.then(|| begin_migrations(session, &mut recorder));
+    let Ok(mut recorder) = recorder::begin(session, request.cupti.as_deref(), true) else {
+        return Ok(None);
+    };
+    let begun = request.unified_memory.then(|| begin_migrations(session, &mut recorder));
     // The first call under the recorder is slower: its three launches on an H200 took 1.7 ms, those
     // of the second call 0.5 ms.
     once()?;

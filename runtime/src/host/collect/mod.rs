@@ -22,6 +22,7 @@ pub(crate) mod flush;
 pub(crate) mod identity;
 pub(crate) mod launches;
 pub(crate) mod links;
+pub(crate) mod measured_work;
 pub(crate) mod over_time;
 pub(crate) mod parts;
 pub(crate) mod persisting;

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use gpuprof_cupti::pm_sampling::{PmSample, PmSampler, PmSamplingError};
 use gpuprof_model::over_time::{CounterSample, CountersOverTime, SampledCounter};
-use gpuprof_model::protocol::OverTimeRequest;
+use gpuprof_model::protocol::{OverTimeRequest, Sampling};
 use gpuprof_model::timeline::TimeSpan;
 
+use crate::host::collect::measured_work::MeasuredWork;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
@@ -30,32 +31,29 @@ const SAMPLES: u64 = 100;
 /// How many samples a call has at least, or its counters say nothing about its course.
 const FEWEST: usize = 10;
 
-/// Samples a call of `once`, after `reset` and with caches as cold as for times if `cold`.
+/// Samples a call of the work, with caches as cold as for times.
 ///
 /// # Errors
-/// CUPTI's, and those of `once` and `reset`.
+/// CUPTI's, and those of the work.
 pub(crate) fn collect(
     session: &Session,
-    (request, cold): (&OverTimeRequest, bool),
-    reset: &mut dyn FnMut() -> Result<()>,
-    once: &mut dyn FnMut() -> Result<()>,
+    request: &OverTimeRequest,
+    sampling: &Sampling,
+    work: &mut MeasuredWork<'_>,
 ) -> Result<CountersOverTime> {
-    let mut prepare = || {
-        reset()?;
-        if cold {
-            session.flush()?;
-        }
+    let prepare = |work: &mut MeasuredWork<'_>| {
+        work.prepare(sampling.cold_cache, || session.flush())?;
         session.stream.synchronize().map_err(Error::from)
     };
-    let mut call = || {
-        once()?;
+    let call = |work: &mut MeasuredWork<'_>| {
+        work.launch()?;
         session.context.synchronize().map_err(|e| session.explain(e.into()))
     };
-    call()?;
+    call(work)?;
     let _quiet = session.quiet.window()?;
-    prepare()?;
+    prepare(work)?;
     let begun = Instant::now();
-    call()?;
+    call(work)?;
     let took = begun.elapsed();
     let profiler = session.profiler(&request.cupti)?;
     let names = request.counters.iter().map(|counter| counter.name.as_str());
@@ -65,9 +63,9 @@ pub(crate) fn collect(
         let mut sampler = PmSampler::enable(api, target, &session.context, &names, interval)
             .map_err(explained)?;
         let mut sampled = || -> Result<Vec<PmSample>> {
-            prepare()?;
+            prepare(work)?;
             sampler.start().map_err(explained)?;
-            call()?;
+            call(work)?;
             sampler.stop().map_err(explained)
         };
         // The GPU switches contexts during the first one, to set itself up.

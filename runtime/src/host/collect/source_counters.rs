@@ -11,10 +11,11 @@ use gpuprof_cupti::pc_sampling::{PcSampler, PcSamples};
 use gpuprof_cupti::sass::{SassCount, SassCounting};
 use gpuprof_model::code::Counter;
 use gpuprof_model::measurement::{MachineCounts, MachineFunction, MachineInstruction, PassResult};
-use gpuprof_model::protocol::{MeasureRequest, SourceCollector, SourceRequest};
+use gpuprof_model::protocol::{MeasureRequest, Sampling, SourceCollector, SourceRequest};
 
 use super::conflicts;
 use super::cubins::cupti;
+use super::measured_work::MeasuredWork;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
@@ -62,75 +63,70 @@ pub(crate) fn prepare(session: &Session, request: &MeasureRequest) -> Result<()>
     }
 }
 
-/// Collects the requested data into `result` while `once` runs: for counts once, for samples
-/// several times, each after `reset` and with caches as cold as for times.
+/// Collects the data that is `wanted` into `result` while the work runs: for counts once, for
+/// samples several times, each with caches as cold as for times.
 ///
 /// # Errors
-/// CUPTI's, and those of `once` and `reset`.
+/// CUPTI's, and those of the work.
 pub(crate) fn collect(
     session: &Session,
-    request: &MeasureRequest,
+    wanted: &SourceRequest,
+    sampling: &Sampling,
+    work: &mut MeasuredWork<'_>,
     result: &mut PassResult,
-    reset: &mut dyn FnMut() -> Result<()>,
-    once: &mut dyn FnMut() -> Result<()>,
 ) -> Result<()> {
-    let Some(wanted) = &request.source else { return Ok(()) };
     session.stream.synchronize()?;
     let _quiet = session.quiet.window()?;
     match wanted.collector {
         SourceCollector::Counts => {
             let names = METRICS.map(|(name, _)| name);
-            let (counts, _) = count(session, wanted, &names, once)?;
+            let (counts, _) = count(session, wanted, &names, work)?;
             let functions = of_counts(session, counts);
             result.machine = Some(MachineCounts { functions, ranges: 1, dropped: 0 });
         }
         SourceCollector::Conflicts => {
-            let (counts, missing) = count(session, wanted, &conflicts::METRICS, once)?;
+            let (counts, missing) = count(session, wanted, &conflicts::METRICS, work)?;
             result.hardware.extend(conflicts::count_conflicts(&counts, &missing));
         }
         SourceCollector::Samples => {
-            let mut reset = || match request.sampling.cold_cache {
-                true => reset().and_then(|()| session.flush()),
-                false => reset(),
-            };
-            result.machine = Some(sample(session, wanted, &mut reset, once)?);
+            result.machine = Some(sample(session, wanted, sampling, work)?);
         }
     }
     Ok(())
 }
 
-/// The counts of the SASS metrics called `names` while `once` runs, and the positions of the
+/// The counts of the SASS metrics called `names` while the work runs, and the positions of the
 /// metrics that the chip does not have.
 fn count(
     session: &Session,
     wanted: &SourceRequest,
     names: &[&str],
-    once: &mut dyn FnMut() -> Result<()>,
+    work: &mut MeasuredWork<'_>,
 ) -> Result<(Vec<SassCount>, Vec<usize>)> {
     let profiler = session.profiler(&wanted.cupti)?;
     let counting = SassCounting::begin(profiler.api, &profiler.target, &session.context, names);
     let counting = counting.map_err(Error::cupti)?;
     let missing = counting.missing(names.len());
-    once()?;
+    work.launch()?;
     session.context.synchronize().map_err(|e| session.explain(e.into()))?;
     Ok((counting.finish().map_err(Error::cupti)?, missing))
 }
 
-/// The samples of warps while `once` runs several times, each after `reset`.
+/// The samples of warps while the work runs several times.
 fn sample(
     session: &Session,
     wanted: &SourceRequest,
-    reset: &mut dyn FnMut() -> Result<()>,
-    once: &mut dyn FnMut() -> Result<()>,
+    sampling: &Sampling,
+    work: &mut MeasuredWork<'_>,
 ) -> Result<MachineCounts> {
     let api = cupti(&wanted.cupti)?;
     // Whatever it needs is made before the sampler begins.
-    reset()?;
+    work.prepare(sampling.cold_cache, || session.flush())?;
     session.stream.synchronize()?;
     let sampler = PcSampler::begin(api, &session.context).map_err(Error::cupti)?;
     let mut range = || {
-        reset()?;
-        once()?;
+        work.prepare(sampling.cold_cache, || session.flush())?;
+        work.launch()?;
         session.context.synchronize().map_err(|e| session.explain(e.into()))
     };
     // The first launch sets the sampler up, which takes a third of a second.

@@ -5,22 +5,19 @@
 
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use cudarc::driver::{
-    CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop,
-};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop};
 use gpuprof_model::declared::DeclaredEntry;
+use gpuprof_model::series::without_place;
 
 use crate::host::arguments::buffer_element::BufferElement;
 use crate::host::arguments::global;
-use crate::host::driver::function::Function;
 use crate::host::error::{Error, Result};
 use crate::host::launch::configuration::LaunchShape;
 use crate::host::launch::launcher::{Attributes, Launcher};
 use crate::host::launch::limits::{self, Promised};
 use crate::host::launch::log::LaunchLog;
-use crate::host::session::Session;
+use crate::host::session::{LoadedKernel, Session};
 use crate::host::values::extent::IntoExtent;
 use crate::host::values::number::{IntoNumber, convert};
 use crate::host::values::parameter::{self, Parameter};
@@ -156,27 +153,29 @@ impl<'a> LaunchArguments<'a> {
 /// ```
 pub struct KernelLauncher<'r, K> {
     session: &'r Session,
-    function: Function,
+    loaded: LoadedKernel,
     /// Its name for people.
     shown: String,
     /// Its entry, if it is declared.
     declared: Option<DeclaredEntry>,
-    module: Arc<CudaModule>,
     shared: u32,
     log: Rc<LaunchLog>,
     kernel: PhantomData<K>,
 }
 
 impl<'r, K: Kernel> KernelLauncher<'r, K> {
-    /// A launcher of `function`, which people call `shown`.
+    /// A launcher of a `loaded` kernel, with its entry if it is `declared`.
     pub(crate) fn new(
         session: &'r Session,
-        (function, shown): (CudaFunction, String),
-        (module, declared): (Arc<CudaModule>, Option<DeclaredEntry>),
+        loaded: LoadedKernel,
+        declared: Option<DeclaredEntry>,
         log: Rc<LaunchLog>,
     ) -> Self {
-        let function = Function::from(&function);
-        Self { session, function, shown, declared, module, shared: 0, log, kernel: PhantomData }
+        let shown = match &declared {
+            Some(entry) => entry.shown.clone(),
+            None => without_place(&loaded.symbol).to_owned(),
+        };
+        Self { session, loaded, shown, declared, shared: 0, log, kernel: PhantomData }
     }
 
     /// Sets the dynamic shared memory of the launches that follow, in bytes.
@@ -222,7 +221,7 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
             ))
         })?;
         let bytes: Vec<u8> = values.iter().flat_map(|value| parameter::bytes(*value)).collect();
-        global::set(name, (&self.module, symbol), &bytes, &self.session.stream)
+        global::set(name, (&self.loaded.module, symbol), &bytes, &self.session.stream)
     }
 
     /// Queues a launch of `grid` blocks of `block` threads on the stream of the pass.
@@ -259,12 +258,12 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
         let block = block.into_extent("block")?.launch("block")?;
         let shape = LaunchShape { grid, block, shared: self.shared };
         let promised = Promised { declared: self.declared.as_ref(), max_block: None };
-        limits::check(self.session, &self.function, shape, None, promised)?;
+        limits::check(self.session, &self.loaded.function, shape, None, promised)?;
         let stream = &self.session.stream;
         let mut passed = LaunchArguments { stream, parameters: Vec::new(), used: Vec::new() };
         K::pass(arguments, &mut passed);
         let mut launcher = Launcher {
-            function: self.function.clone(),
+            function: self.loaded.function.clone(),
             stream: stream.clone(),
             shape,
             attributes: Attributes::default(),

@@ -6,6 +6,7 @@
 use std::ffi::c_void;
 use std::rc::Rc;
 
+use crate::host::collect::facts::ReportedFunction;
 use crate::host::driver::function::Function;
 use crate::host::error::{Error, Result};
 use crate::host::launch::configuration::LaunchShape;
@@ -97,7 +98,7 @@ impl<'a> Run<'a> {
         let function = unsafe { Function::from_raw(function.cast()) };
         let shown = function.name().unwrap_or_else(|| "(function without a name)".to_owned());
         let parameters = function.parameters();
-        let log = self.log.clone();
+        let log = self.launchers.log.clone();
         Ok(RawFunction { session: self.session, function, shown, parameters, shared: 0, log })
     }
 }
@@ -139,7 +140,8 @@ impl RawFunction<'_> {
     /// ```
     #[doc(alias("cuFuncGetAttribute", "cudaFuncGetAttributes"))]
     pub fn report(&self, run: &mut Run<'_>) {
-        run.reported(self.function.clone());
+        let function = self.function.clone();
+        run.reported = Some(ReportedFunction { function, assembly: None });
     }
 
     /// Queues a launch of `grid` blocks of `block` threads on the stream of the pass; `parameters`

@@ -19,7 +19,8 @@ use gpuprof_model::series::without_place;
 use crate::host::collect::emulator;
 use crate::host::error::outcome::caught;
 use crate::host::error::{self, Error, Result};
-use crate::host::run::{Call, Run};
+use crate::host::run::Run;
+use crate::host::run::purpose::{Phase, Purpose};
 
 /// What is annotated as a series.
 pub(crate) type SeriesFunction = fn(&mut Run<'_>) -> Result<()>;
@@ -39,7 +40,8 @@ pub(crate) fn call(function: SeriesFunction, run: &mut Run<'_>) -> Result<()> {
         return refused.map_or(Ok(()), |reason| Err(Error::invalid(reason)));
     };
     // The launches of a counter pass have been made before, in the call that warms up.
-    let known = run.launched || matches!(run.call, Call::Pass(_)) || !error.may_be_a_refusal();
+    let launched = run.phase == Phase::Launched || matches!(run.purpose, Purpose::CounterPass(_));
+    let known = launched || !error.may_be_a_refusal();
     if known {
         return Err(run.session.explain(error));
     }
@@ -75,8 +77,8 @@ fn watched(function: SeriesFunction, run: &Run<'_>) -> Result<Option<String>, St
         LaunchWatch::begin(api).map_err(|e| e.to_string())
     };
     let watch = session.quiet.stage(|| Ok(begin())).map_err(|e| e.to_string()).flatten()?;
-    let mut again = Run::new(session, run.request, Call::Again);
-    let erred = caught(|| function(&mut again)).is_err() && !again.launched;
+    let mut again = Run::new(session, run.request, Purpose::Refusal);
+    let erred = caught(|| function(&mut again)).is_err() && again.phase != Phase::Launched;
     Ok(watch.failed().filter(|_| erred).and_then(|launch| refusal(&launch)).map(in_words))
 }
 

@@ -7,6 +7,8 @@
 //! and also on the emulated driver. The function must do the same in every call; a visible
 //! difference is an error.
 
+use std::mem;
+
 use gpuprof_model::measurement::{HardwareValue, LaunchRecord};
 use gpuprof_model::metric::is_patched;
 use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
@@ -15,8 +17,9 @@ use crate::host::collect::cupti::{Collection, SlotContent};
 use crate::host::collect::parts::{Counts, Mark};
 use crate::host::error::{Error, Result};
 use crate::host::launch::configuration::{Launch, LaunchShape};
+use crate::host::run::Run;
+use crate::host::run::purpose::Purpose;
 use crate::host::run::refused_launches::{self, SeriesFunction};
-use crate::host::run::{Call, Run};
 use crate::host::session::Session;
 
 /// Calls `function` to warm up, and then once for every counter pass of this process.
@@ -30,38 +33,38 @@ pub(crate) fn count<'a>(
     function: SeriesFunction,
 ) -> Result<Run<'a>> {
     let kernel = &request.kernel;
-    let called = |call| {
-        let mut run = Run::new(session, request, call);
+    let called = |purpose| {
+        let mut run = Run::new(session, request, purpose);
         refused_launches::call(function, &mut run)?;
         let launch = run.launch_config()?;
         Ok::<_, Error>((run, launch))
     };
-    let (warm_up, first) = called(Call::WarmUp)?;
+    let (warm_up, first) = called(Purpose::WarmUp)?;
     warm_up.check_measured(kernel)?;
-    let content = SlotContent::of_function(request.range, warm_up.seen(), warm_up.marks())?;
+    let content =
+        SlotContent::of_function(request.range, warm_up.observed_launches(), &warm_up.marks)?;
     let mut collection = Box::new(Collection::open(session, counters, &request.sampling, content)?);
     loop {
         let passes = collection.passes();
-        let (mut run, launch) = called(Call::Pass(collection))?;
-        collection = match run.call {
-            Call::Pass(collection) if collection.passes() > passes => collection,
+        let (mut run, launch) = called(Purpose::CounterPass(collection))?;
+        collection = match mem::replace(&mut run.purpose, Purpose::WarmUp) {
+            Purpose::CounterPass(collection) if collection.passes() > passes => collection,
             _ => return Err(differs(kernel, "measured", "did not")),
         };
-        run.call = Call::Whole;
         if launch != first {
             return Err(differs(kernel, &text(&first), &text(&launch)));
         }
         if let SlotContent::Closure { .. } = content
-            && run.marks() != warm_up.marks()
+            && run.marks != warm_up.marks
         {
-            return Err(differs(kernel, &marked(warm_up.marks()), &marked(run.marks())));
+            return Err(differs(kernel, &marked(&warm_up.marks), &marked(&run.marks)));
         }
         if !collection.goes_on() {
             let (pass, counted) = collection.finish(&[0])?;
             let mut counted = counted.into_iter().next().unwrap_or_default();
-            withhold_patched(&mut counted, warm_up.seen().unwrap_or_default());
-            run.observed_by(warm_up);
-            run.counted(pass, &counted, content);
+            withhold_patched(&mut counted, warm_up.observed_launches().unwrap_or_default());
+            run.take_observed(warm_up);
+            run.take_counts(pass, &counted, content);
             return Ok(run);
         }
     }

@@ -36,7 +36,7 @@ pub fn with_setup<T: 'static>(
             made
         }
     };
-    run.took_setup(took);
+    run.result.setup_ns = Some(took.into());
     let data = data.downcast_ref().ok_or_else(|| {
         Error::failed(format!("two series called `{name}` have set-ups of different types"))
     })?;
