@@ -356,10 +356,10 @@ impl<'r> KernelRun<'r> {
     }
 
     fn set_global(&mut self, name: &'static str, written: bool, bytes: Vec<u8>) -> Result<()> {
-        let symbol = declaration::global(self.run.request, name)?;
+        let symbol = declaration::global(self.run.request, name)?.to_owned();
         let Session { quiet, stream, .. } = self.run.session;
-        let module = (self.kernel.module.clone(), stream.clone());
-        let global = Global::new((name, symbol.to_owned()), bytes, written, module);
+        let (module, kept) = (self.kernel.module.clone(), false);
+        let global = Global { name, symbol, bytes, written, kept, module, stream: stream.clone() };
         quiet.stage(|| {
             global.set()?;
             // The copy continues after the call.
@@ -437,8 +437,10 @@ impl<'r> KernelRun<'r> {
     fn device_state(&self) -> Result<DeviceState> {
         let set = self.run.request.declared.iter().flat_map(|entry| entry.globals.values());
         let set: Vec<&String> = set.collect();
-        let module = (self.kernel.module.clone(), self.run.session.stream.clone());
-        DeviceState::read(module, &self.ptx, |symbol| set.iter().any(|other| *other == symbol))
+        let (module, stream) = (self.kernel.module.clone(), self.run.session.stream.clone());
+        DeviceState::read(module, stream, &self.ptx, |symbol| {
+            set.iter().any(|other| *other == symbol)
+        })
     }
 
     /// Fails if the launch changed a variable of the device that no launch after it finds restored.

@@ -29,7 +29,8 @@ impl DeviceState {
     /// # Errors
     /// The driver's.
     pub(crate) fn read(
-        (module, stream): (Arc<CudaModule>, Arc<CudaStream>),
+        module: Arc<CudaModule>,
+        stream: Arc<CudaStream>,
         ptx: &str,
         set: impl Fn(&str) -> bool,
     ) -> Result<Self> {

@@ -10,43 +10,73 @@ use cudarc::driver::{CudaModule, CudaStream, CudaViewMut};
 
 use crate::host::error::{Error, Result};
 
+/// A variable of a module.
+pub(crate) struct Variable<'m> {
+    /// The declaration's name for it.
+    pub(crate) name: &'m str,
+    /// Its name in the PTX.
+    pub(crate) symbol: &'m str,
+    pub(crate) module: &'m Arc<CudaModule>,
+    pub(crate) stream: &'m Arc<CudaStream>,
+}
+
+impl<'m> Variable<'m> {
+    /// Queues the copy of `bytes` to it.
+    ///
+    /// # Errors
+    /// The module has none of that name and size; the driver's.
+    pub(crate) fn set(&self, bytes: &[u8]) -> Result<()> {
+        let mut memory = self.find()?;
+        if memory.len() != bytes.len() {
+            return Err(Error::failed(format!(
+                "`{}` is {} bytes in its module, and {} are given",
+                self.name,
+                memory.len(),
+                bytes.len()
+            )));
+        }
+        Ok(self.stream.memcpy_htod(bytes, &mut memory)?)
+    }
+
+    fn find(&self) -> Result<CudaViewMut<'m, u8>> {
+        let Self { name, symbol, module, stream } = self;
+        module.get_global(symbol, stream).map_err(|error| match error.0 {
+            CUresult::CUDA_ERROR_NOT_FOUND => Error::failed(format!(
+                "the module has no variable `{symbol}`, which `{name}` refers to"
+            )),
+            _ => Error::driver(&format!("finding the variable `{name}`"), error),
+        })
+    }
+}
+
 /// A variable with the value that it is given.
 pub(crate) struct Global {
     /// The declaration's name for it.
     pub(crate) name: &'static str,
     /// Its name in the PTX.
-    symbol: String,
-    bytes: Vec<u8>,
+    pub(crate) symbol: String,
+    /// The value.
+    pub(crate) bytes: Vec<u8>,
     /// Whether the kernel writes it.
     pub(crate) written: bool,
     /// Whether timed samples restore it.
-    kept: bool,
-    module: Arc<CudaModule>,
-    stream: Arc<CudaStream>,
+    pub(crate) kept: bool,
+    pub(crate) module: Arc<CudaModule>,
+    pub(crate) stream: Arc<CudaStream>,
 }
 
 impl Global {
-    /// The variable `name`, which `module` calls `symbol`, with its value, which is not set yet.
-    pub(crate) fn new(
-        (name, symbol): (&'static str, String),
-        bytes: Vec<u8>,
-        written: bool,
-        (module, stream): (Arc<CudaModule>, Arc<CudaStream>),
-    ) -> Self {
-        Self { name, symbol, bytes, written, kept: false, module, stream }
-    }
-
-    /// The value that it is given.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
+    fn variable(&self) -> Variable<'_> {
+        let Self { name, symbol, module, stream, .. } = self;
+        Variable { name, symbol, module, stream }
     }
 
     /// Queues its assignment.
     ///
     /// # Errors
-    /// The module has none of that name and size; the driver's.
+    /// As of [`Variable::set`].
     pub(crate) fn set(&self) -> Result<()> {
-        set(self.name, (&self.module, &self.symbol), &self.bytes, &self.stream)
+        self.variable().set(&self.bytes)
     }
 
     /// Queues its assignment again, if the kernel writes it.
@@ -55,11 +85,6 @@ impl Global {
     /// As of [`Self::set`].
     pub(crate) fn restore(&self) -> Result<()> {
         if self.written { self.set() } else { Ok(()) }
-    }
-
-    /// Lets timed samples restore it.
-    pub(crate) fn keep(&mut self) {
-        self.kept = true;
     }
 
     /// As [`Self::restore`], if timed samples restore.
@@ -78,7 +103,7 @@ impl Global {
         if self.written {
             return Ok(());
         }
-        let variable = find(self.name, &self.module, &self.symbol, &self.stream)?;
+        let variable = self.variable().find()?;
         if self.stream.clone_dtoh(&variable)? == self.bytes {
             return Ok(());
         }
@@ -88,39 +113,4 @@ impl Global {
             name = self.name
         )))
     }
-}
-
-/// Queues the copy of `bytes` to the variable `name`, which its module calls `symbol`.
-///
-/// # Errors
-/// The module has none of that name and size; the driver's.
-pub(crate) fn set(
-    name: &str,
-    (module, symbol): (&Arc<CudaModule>, &str),
-    bytes: &[u8],
-    stream: &Arc<CudaStream>,
-) -> Result<()> {
-    let mut variable = find(name, module, symbol, stream)?;
-    if variable.len() != bytes.len() {
-        return Err(Error::failed(format!(
-            "`{name}` is {} bytes in its module, and {} are given",
-            variable.len(),
-            bytes.len()
-        )));
-    }
-    Ok(stream.memcpy_htod(bytes, &mut variable)?)
-}
-
-fn find<'m>(
-    name: &str,
-    module: &'m Arc<CudaModule>,
-    symbol: &str,
-    stream: &'m Arc<CudaStream>,
-) -> Result<CudaViewMut<'m, u8>> {
-    module.get_global(symbol, stream).map_err(|error| match error.0 {
-        CUresult::CUDA_ERROR_NOT_FOUND => Error::failed(format!(
-            "the module has no variable `{symbol}`, which `{name}` refers to"
-        )),
-        _ => Error::driver(&format!("finding the variable `{name}`"), error),
-    })
 }

@@ -120,7 +120,7 @@ impl Argument {
         match self {
             Self::Scalar { bytes, .. } => hash.add(bytes),
             Self::Buffer { buffer, .. } => buffer.hash(hash),
-            Self::Global(global) => hash.add(global.bytes()),
+            Self::Global(global) => hash.add(&global.bytes),
         }
     }
 
@@ -180,7 +180,7 @@ pub(crate) fn keep(
     for argument in arguments.iter_mut().filter(|argument| argument.is_in(in_place)) {
         match argument {
             Argument::Scalar { .. } => {}
-            Argument::Global(global) => global.keep(),
+            Argument::Global(global) => global.kept = true,
             Argument::Buffer { buffer, .. } => session.quiet.stage(|| {
                 buffer.keep()?;
                 // The copy continues after the call.

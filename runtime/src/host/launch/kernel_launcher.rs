@@ -11,7 +11,7 @@ use gpuprof_model::declared::DeclaredEntry;
 use gpuprof_model::series::without_place;
 
 use crate::host::arguments::buffer_element::BufferElement;
-use crate::host::arguments::global;
+use crate::host::arguments::global::Variable;
 use crate::host::error::{Error, Result};
 use crate::host::launch::configuration::LaunchShape;
 use crate::host::launch::launcher::{Attributes, Launcher};
@@ -221,7 +221,8 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
             ))
         })?;
         let bytes: Vec<u8> = values.iter().flat_map(|value| parameter::bytes(*value)).collect();
-        global::set(name, (&self.loaded.module, symbol), &bytes, &self.session.stream)
+        let (module, stream) = (&self.loaded.module, &self.session.stream);
+        Variable { name, symbol, module, stream }.set(&bytes)
     }
 
     /// Queues a launch of `grid` blocks of `block` threads on the stream of the pass.

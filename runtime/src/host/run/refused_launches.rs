@@ -11,7 +11,6 @@
 //! example of `verify`.
 
 use cudarc::driver::DriverError;
-use cudarc::driver::sys::CUresult;
 use gpuprof_cupti::launches::FailedLaunch;
 use gpuprof_cupti::{HostApi, LaunchWatch, locate};
 use gpuprof_model::series::without_place;
@@ -41,8 +40,7 @@ pub(crate) fn call(function: SeriesFunction, run: &mut Run<'_>) -> Result<()> {
     };
     // The launches of a counter pass have been made before, in the call that warms up.
     let launched = run.phase == Phase::Launched || matches!(run.purpose, Purpose::CounterPass(_));
-    let known = launched || !error.may_be_a_refusal();
-    if known {
+    if launched || !error.may_be_a_refusal() {
         return Err(run.session.explain(error));
     }
     Err(match emulated {
@@ -79,12 +77,17 @@ fn watched(function: SeriesFunction, run: &Run<'_>) -> Result<Option<String>, St
     let watch = session.quiet.stage(|| Ok(begin())).map_err(|e| e.to_string()).flatten()?;
     let mut again = Run::new(session, run.request, Purpose::Refusal);
     let erred = caught(|| function(&mut again)).is_err() && again.phase != Phase::Launched;
-    Ok(watch.failed().filter(|_| erred).and_then(|launch| refusal(&launch)).map(in_words))
+    Ok(watch.failed().filter(|_| erred).and_then(|launch| refusal(&launch)))
 }
 
 /// The refusal of a launch by the driver, if its code is one.
-fn refusal(launch: &FailedLaunch) -> Option<(String, CUresult)> {
+fn refusal(launch: &FailedLaunch) -> Option<String> {
     let code = error::refusing(launch.code)?;
+    Some(format!("{}: {}", refused(launch), error::describe(DriverError(code))))
+}
+
+/// That the driver refuses this launch.
+fn refused(launch: &FailedLaunch) -> String {
     let extent = |[x, y, z]: [u32; 3]| format!("{x}x{y}x{z}");
     let kernel = launch
         .kernel
@@ -95,14 +98,7 @@ fn refusal(launch: &FailedLaunch) -> Option<(String, CUresult)> {
         bytes => format!(" and {bytes} bytes of dynamic shared memory"),
     };
     let (grid, block) = (extent(launch.grid), extent(launch.block));
-    let what =
-        format!("the driver refuses to launch {kernel} with {grid} blocks of {block} threads");
-    Some((format!("{what}{shared}"), code))
-}
-
-/// With the driver's text for its code.
-fn in_words((what, code): (String, CUresult)) -> String {
-    format!("{what}: {}", error::describe(DriverError(code)))
+    format!("the driver refuses to launch {kernel} with {grid} blocks of {block} threads{shared}")
 }
 
 #[cfg(test)]
@@ -119,12 +115,12 @@ mod tests {
             code,
         };
         for code in [1, 701, 720, 912] {
-            let (what, told) = refusal(&launch(code, 0)).unwrap();
+            assert_eq!(error::refusing(code).map(|code| code as u32), Some(code));
             let text = "the driver refuses to launch `scale` with 4x1x1 blocks of 2048x1x1 threads";
-            assert_eq!((what.as_str(), told as u32), (text, code));
+            assert_eq!(refused(&launch(code, 0)), text);
         }
-        let (what, _) = refusal(&launch(1, 4096)).unwrap();
-        assert!(what.ends_with(" threads and 4096 bytes of dynamic shared memory"), "{what}");
+        let found = refused(&launch(1, 4096));
+        assert!(found.ends_with(" threads and 4096 bytes of dynamic shared memory"), "{found}");
         for code in [2, 201, 400, 700, 719, 999, u32::MAX] {
             assert_eq!(refusal(&launch(code, 0)), None, "{code}");
         }
