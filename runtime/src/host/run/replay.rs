@@ -47,6 +47,7 @@ pub(crate) fn count<'a>(
     loop {
         let passes = collection.passes();
         let (mut run, launch) = called(Purpose::CounterPass(collection))?;
+        // The next call continues the collection; the run keeps what it recorded.
         collection = match mem::replace(&mut run.purpose, Purpose::WarmUp) {
             Purpose::CounterPass(collection) if collection.passes() > passes => collection,
             _ => return Err(differs(kernel, "measured", "did not")),
