@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_comes_before_what_is_estimated() {
+    fn measured_gains_are_sorted_before_estimated_ones() {
         let mut all = [
             piece("none", None),
             piece("use", Some(Gain::Use { percent: 99.0 })),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gain_names_its_kind() {
+    fn a_gain_is_stored_with_its_kind() {
         let text = serde_json::to_string(&Gain::Time { percent: 12.5 }).unwrap();
         assert_eq!(text, r#"{"kind":"time","percent":12.5}"#);
     }

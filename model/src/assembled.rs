@@ -184,7 +184,7 @@ mod tests {
 ";
 
     #[test]
-    fn a_frame_is_that_of_the_entry_point_alone() {
+    fn the_frame_of_an_entry_point_ignores_other_functions() {
         let of = |symbol| {
             let Frame { has_arrays, calls } = Frame::parse(PTX, symbol);
             (has_arrays, calls)
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn ptxas_and_the_driver_agree_on_spills_where_the_driver_can_tell() {
+    fn ptxas_and_the_driver_agree_on_spills() {
         let plain = Frame::default();
         let arrays = Frame { has_arrays: true, ..plain };
         let calls = Frame { calls: true, ..plain };

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_that_no_axis_can_have_is_named() {
+    fn a_letter_not_allowed_in_axis_names_is_reported() {
         for text in ["größe = 64", "zip(größe = 1,2, b = 3,4)", "ö = 64"] {
             let told = error(text);
             assert!(told.starts_with("`ö` cannot be in an axis name\n"), "{told}");
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_spelt_with_its_end() {
+    fn a_range_is_rewritten_with_an_inclusive_end() {
         let spelt = |text| Clause::with_ends(text);
         assert_eq!(spelt("block=64..1024").as_deref(), Some("block=64..=1024"));
         let zip = Some("zip(a = 1..=4, b = 1..=4 step 1)");
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_name_no_axis_stay_words() {
+    fn words_without_an_axis_of_the_name_are_values() {
         assert!(matches!(parse("dtype = f16-acc"), Clause::Axis(_)));
         assert!(matches!(parse("kind = block, naive"), Clause::Axis(_)), "a list is never derived");
         assert!(matches!(parse("zip = 1,2"), Clause::Axis(a) if a.name == "zip"));

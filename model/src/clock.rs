@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_wide_scatter_it_is_as_sure_as_the_median() {
+    fn for_wide_scatter_the_error_is_that_of_the_median() {
         // A uniform scatter of ±s: the error of its median is s / √n.
         let samples: Vec<f64> = (0..1000).map(|at| 1e6 + 10.0 * (f64::from(at) - 499.5)).collect();
         let found = Middle::locate(&samples, 32.0).unwrap();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn wild_samples_move_it_by_little_more_than_the_median() {
+    fn outliers_move_the_middle_little_more_than_the_median() {
         let mut samples = vec![992.0; 90];
         samples.extend([9000.0; 10]);
         let found = value(&samples, 32.0).unwrap();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_samples_and_those_of_a_continuum_have_their_median() {
+    fn equal_and_continuous_samples_have_their_median() {
         assert_eq!(value(&[0.1; 7], 32.0), Some(0.1));
         assert_eq!(value(&[1.0, 2.0, 9.0], 0.0), Some(2.0));
         assert_eq!(value(&[960.0, 992.0, 1024.0], 32.0), Some(992.0));
@@ -161,7 +161,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_within_one_and_a_half_steps_of_the_median(
+        fn the_middle_is_within_one_and_a_half_steps_of_the_median(
             samples in prop::collection::vec(0.0..1e4_f64, 1..60), step in 0.1..100.0_f64,
         ) {
             let (found, middle) = (value(&samples, step).unwrap(), median(&samples).unwrap());

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_is_an_argument_where_the_name_holds_it_and_else_a_definition() {
+    fn a_constant_is_a_template_argument_or_a_definition() {
         let point = Configuration(vec![
             ("block".into(), AxisValue::Int(64)),
             ("ITEMS".into(), AxisValue::Int(4)),

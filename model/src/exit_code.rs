@@ -116,7 +116,7 @@ mod tests {
     use super::ExitCode::*;
 
     #[test]
-    fn a_crash_never_hides_as_a_regression_nor_a_regression_as_doubt() {
+    fn the_worse_exit_code_wins() {
         assert_eq!(ThresholdFailed.or_worse(ProcessFailed), ProcessFailed);
         assert_eq!(BuildFailed.or_worse(ProcessFailed), BuildFailed);
         assert_eq!(NotJudged.or_worse(ThresholdFailed), ThresholdFailed);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_is_reported_as_shells_do_and_hides_nothing_less() {
+    fn a_signal_becomes_128_plus_its_number_and_outranks_others() {
         assert_eq!(Signal(2).code(), 130);
         assert_eq!(super::ExitCode::try_from(143), Ok(Signal(15)));
         assert!(super::ExitCode::try_from(128).is_err());

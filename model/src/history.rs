@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_version_cannot_read_is_refused() {
+    fn a_newer_schema_or_a_malformed_date_is_refused() {
         let later = Entry { schema: 2, ..entry() };
         let error = "it is of schema 2, and this version reads up to 1";
         assert_eq!(later.check(), Err(error.to_owned()));

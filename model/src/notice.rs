@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_notice_has_a_byte_of_its_own_and_no_other_byte_says_anything() {
+    fn every_notice_has_its_own_byte_and_other_bytes_are_ignored() {
         let positions: Vec<Notice> = (0..128).map(Notice::at).collect();
         for &notice in Notice::ALL.iter().chain(&positions) {
             assert_eq!(Notice::from_byte(notice.byte()), Some(notice));

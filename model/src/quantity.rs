@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_finite_number_is_refused() {
+    fn a_quantity_that_is_not_finite_is_refused() {
         for bad in ["nan", "NaN", "inf", "-inf", "1e999", "five", ""] {
             assert!(parse(bad, "us").is_err(), "{bad}");
         }
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_read_well() {
+    fn quantities_are_shown_with_readable_units() {
         for (value, unit, text) in [
             (72_345.0, Unit::Nanoseconds, "72.34 µs"),
             (4.26e12, Unit::BytesPerSecond, "4.260 TB/s"),

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_that_is_called_like_a_target_does_not_make_two_keys_equal() {
+    fn a_module_named_like_a_target_has_a_different_key() {
         // The short key of the second and the full key of the first.
         let all = [("p", "a", "scale"), ("p", "b", "a::scale"), ("p", "b", "scale")];
         assert_eq!(keys(&all), ["p::a::scale", "p::b::a::scale", "p::b::scale"]);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chips_of_a_series_have_one_form_of_key() {
+    fn all_chips_of_a_series_have_the_same_form_of_key() {
         let on = |target, chip| SeriesId { chip, ..SeriesId::new("p", target, "k") };
         let [l4, h200] = [Some(Chip::L4), Some(Chip::H200)];
         let mut ids = [on("a", l4), on("a", h200), on("b", l4), on("b", h200)];

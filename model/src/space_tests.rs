@@ -17,7 +17,7 @@ fn errors(clauses: &[&str]) -> String {
 }
 
 #[test]
-fn the_last_axis_turns_fastest() {
+fn the_last_axis_varies_fastest() {
     assert_eq!(
         keys(&["block=64..128", "n=1,2,3"]),
         [
@@ -70,7 +70,7 @@ fn conditions_keep_combinations() {
 }
 
 #[test]
-fn a_condition_skips_all_that_is_below_the_axes_it_names() {
+fn a_failed_condition_skips_all_later_axes() {
     let clauses =
         ["a=1..1000 step 1", "b=1..1000 step 1", "c=1..1000 step 1", "where a==7", "where b<=2"];
     let space = space(&clauses);
@@ -119,7 +119,7 @@ fn a_misspelt_axis_in_place_of_values_is_named_and_other_text_is_a_wrong_list() 
 }
 
 #[test]
-fn a_derived_axis_needs_what_is_there_before_it() {
+fn a_derived_axis_may_use_only_earlier_axes() {
     assert!(errors(&["n=1", "a = n + b", "b = n + 1"]).starts_with("no axis is named `b`"));
     assert!(errors(&["n=1", "a = n > 1"]).starts_with("axis `a` cannot be a condition"));
     assert_eq!(keys(&["n=1", "b = n + 1", "a = n + b"]), ["n=1,b=2,a=3"]);

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_caret_stands_under_the_place_even_after_wide_characters() {
+    fn the_caret_is_aligned_after_wide_characters() {
         let error = ParseError::new("no such unit", 4..8).with_help("write `us`");
         assert_eq!(
             error.render("--threshold", "µs 5fooo"),

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_times_and_overlaps_are_those_with_all_earlier_work() {
+    fn idle_times_and_overlaps_consider_all_earlier_work() {
         // The third one runs within the first; the last one begins after all have ended.
         let times = [(100, 500), (300, 350), (400, 600), (900, 1000)];
         let of = |times: &[(u64, u64)]| Timeline {

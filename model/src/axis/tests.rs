@@ -52,7 +52,7 @@ fn a_range_that_misses_its_end_is_refused() {
 }
 
 #[test]
-fn zero_is_refused_where_a_launch_cannot_have_it() {
+fn zero_is_refused_for_launch_parameters() {
     assert!(error("block=0,64").contains("`block` cannot be 0"));
     assert!(error("block=0..64").contains("stays 0"));
     assert!(error("block=16x0").contains("every extent must be at least 1"));

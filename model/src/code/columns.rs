@@ -89,7 +89,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packed_counts_are_the_same(values in prop::collection::vec(prop::collection::vec(0u64..3, Counter::ALL.len()), 0..40)) {
+        fn packed_counts_survive_unpacking(values in prop::collection::vec(prop::collection::vec(0u64..3, Counter::ALL.len()), 0..40)) {
             let lines: Vec<LineCounts> = values.into_iter().map(|it| LineCounts(it.try_into().unwrap())).collect();
             let columns = Columns::new(&lines);
             prop_assert_eq!(columns.fit(lines.len()), Ok(()));

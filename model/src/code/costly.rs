@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_calls_the_one_that_costs_most_is_named_and_the_others_are_counted() {
+    fn the_most_expensive_call_is_named_and_others_are_counted() {
         let sectors = [128, 896, 896, 0];
         let line = |at| ListedLine(at, 1, 19, "ld.global.u32 %r2, [%rd3];".into());
         let (lines, calls) = ((1..5).map(line), (1..5).map(|at| InlinedCall(at, 1, 25 + at)));

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_parts_are_the_whole() {
+    fn joined_source_parts_equal_the_whole() {
         let text: String = (1..40).map(|line| format!("line {line}\n")).collect();
         let of = |counted: &[u32]| {
             let mut sources = Sources::default();

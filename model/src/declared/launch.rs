@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_it_is_reported_with_both_sides() {
+    fn a_broken_contract_is_reported_with_both_sides() {
         let none = Contract::NONE;
         for (contract, launch, message) in [
             (

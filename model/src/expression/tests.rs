@@ -116,7 +116,7 @@ fn mistakes_have_their_place() {
 }
 
 #[test]
-fn what_has_no_value_is_an_error_with_its_place() {
+fn an_undefined_value_is_an_error_at_its_position() {
     let error = |text: &str| match Expression::parse(text).unwrap().evaluate(&axis) {
         Err(error) => error,
         Ok(value) => panic!("{value:?}"),
@@ -168,7 +168,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics_and_what_checks_evaluates_or_says_why(text in "[a-z0-9 ()<>=!&|+*/%.\"-]{0,24}|(block|n|dtype|tile|zero|[0-9]{1,3}|==|<=|<|&&|\\|\\||!|\\(|\\)|\\+|-|\\*|/| ){0,12}") {
+    fn no_text_panics_and_checked_expressions_evaluate_or_give_a_reason(text in "[a-z0-9 ()<>=!&|+*/%.\"-]{0,24}|(block|n|dtype|tile|zero|[0-9]{1,3}|==|<=|<|&&|\\|\\||!|\\(|\\)|\\+|-|\\*|/| ){0,12}") {
         match Expression::parse(&text) {
             Err(error) => prop_assert!(error.span.start <= error.span.end && error.span.end <= text.len()),
             Ok(expression) => {
@@ -189,7 +189,7 @@ proptest! {
 
 /// The code that walks a chain recurses once per link.
 #[test]
-fn a_chain_that_would_leave_the_stack_is_refused_and_a_long_one_is_not() {
+fn only_chains_that_would_overflow_the_stack_are_refused() {
     let chain = |operators: usize| format!("0 < 1{}", "+1".repeat(operators));
     let long = Expression::parse(&chain(1_500)).unwrap();
     assert_eq!(long.clone(), long);

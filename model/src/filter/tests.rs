@@ -116,7 +116,7 @@ fn every_filter_takes_a_series_by_its_key_with_the_target_and_without() {
 }
 
 #[test]
-fn what_is_known_of_a_series_decides_as_far_as_it_can() {
+fn a_filter_is_decided_by_the_known_part_of_a_subject() {
     let select = |text: &str, series: Option<&str>| {
         let series = series.map(keys);
         let series = series.as_ref().map(|keys| &keys[..]);
@@ -206,7 +206,7 @@ fn a_condition_without_a_value_is_an_error_with_its_place() {
 }
 
 #[test]
-fn filters_read_what_they_wrote_and_the_form_without_expressions() {
+fn filters_survive_their_stored_form_and_read_the_old_one() {
     let filters = Filters {
         expressions: vec![expression("series(a)")],
         excluded: vec!["b*".parse().unwrap()],

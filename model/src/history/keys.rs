@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_older_versions_and_of_a_renamed_target_go_on() {
+    fn timelines_continue_over_old_keys_and_renamed_targets() {
         let lines = [
             ("r1", "p::old::k", None),
             ("r2", "p::new::k", None),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_answers_to_both_keys() {
+    fn a_line_is_found_by_both_keys() {
         let line = |series: &str, target: Option<&str>| Entry {
             series: series.into(),
             target: target.map(str::to_owned),

@@ -27,7 +27,7 @@ fn a_derived_metric_needs_the_counters_of_its_operands() {
 }
 
 #[test]
-fn exact_on_hardware_is_what_patched_instructions_count() {
+fn on_hardware_only_counters_of_patched_instructions_are_exact() {
     let catalogue = Catalogue::built_in();
     let classes = |name: &str| {
         let metric = catalogue.find(name).unwrap();
@@ -138,7 +138,7 @@ fn every_name_has_the_direction_of_the_counter_it_stands_for() {
 }
 
 #[test]
-fn every_counter_behind_an_old_name_is_of_a_family_that_the_table_names() {
+fn every_counter_of_an_old_name_has_a_direction_in_the_table() {
     let formulas: Vec<_> = legacy().filter_map(|metric| metric.formula().cloned()).collect();
     for name in formulas.iter().flat_map(Formula::names) {
         let family = crate::metric::direction_by_family(name).unwrap_or_default();
@@ -147,7 +147,7 @@ fn every_counter_behind_an_old_name_is_of_a_family_that_the_table_names() {
 }
 
 #[test]
-fn a_sum_has_the_direction_of_what_it_adds_up() {
+fn a_sum_has_the_direction_of_its_operands() {
     let catalogue = Catalogue::built_in();
     let all = catalogue.own().map(|metric| Metric::clone(metric)).chain(legacy());
     let mut wrong = Vec::new();

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_counts_only_where_it_decides() {
+    fn a_missing_operand_matters_only_if_it_decides() {
         assert_eq!(evaluate("gone > 1"), Err(Undefined::Operand("gone".into())));
         assert_eq!(evaluate("b > 1 && gone > 1"), Ok(false));
         assert_eq!(evaluate("b < 1 || gone > 1"), Ok(true));

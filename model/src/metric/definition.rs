@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_defined_says_why() {
+    fn an_invalid_definition_is_refused_with_the_reason() {
         assert_eq!(
             problem(&[definition("e_a", "1 + e_b"), definition("e_b", "e_a * 2")]),
             DefinitionProblem::Cycle(vec!["e_a".into(), "e_b".into(), "e_a".into()])

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_and_a_submetric_say_which_way_is_better() {
+    fn family_and_submetric_determine_the_direction() {
         for (name, expected) in [
             ("smsp__inst_executed.sum", Lower),
             ("sm__inst_executed.avg.per_cycle_active", Higher),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_a_whole_word() {
+    fn the_table_of_directions_matches_whole_words() {
         // `stalled` is in neither, though its letters are.
         assert!(!fits("uninstalled_x", Inside, "stalled") && !fits("stalledx", Inside, "stalled"));
         assert!(fits("warps_issue_stalled_wait", Inside, "stalled"));
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_can_be_reached() {
+    fn every_row_of_the_table_of_directions_is_reachable() {
         for (number, (at, row, _)) in FAMILIES.iter().enumerate() {
             let first = FAMILIES.iter().position(|(at, other, _)| fits(row, *at, other));
             assert_eq!(first, Some(number), "{at:?} {row}");

@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_says_why() {
+    fn a_formula_without_a_value_gives_the_reason() {
         let eval = |text: &str| Formula::parse(text).unwrap().evaluate(value).unwrap_err();
         assert_eq!(eval("a.sum / b"), Undefined::DivisionByZero(vec!["b".into()]));
         assert_eq!(eval("a.sum / gone"), Undefined::Operand("gone".into()));

@@ -120,7 +120,7 @@ mod tests {
     use crate::metric::Catalogue;
 
     #[test]
-    fn every_group_is_made_of_metrics() {
+    fn every_group_contains_only_metrics() {
         let catalogue = Catalogue::built_in();
         for (group, metrics) in groups() {
             let unknown: Vec<_> = metrics.iter().filter(|m| catalogue.find(m).is_none()).collect();

@@ -159,7 +159,7 @@ mod tests {
     use crate::metric::{Catalogue, group};
 
     #[test]
-    fn every_line_is_understood_and_no_name_comes_twice() {
+    fn every_line_of_the_table_parses_and_names_are_unique() {
         let names: BTreeSet<_> = rows().map(|row| (row.name, row.chips)).collect();
         assert_eq!(rows().count(), names.len(), "a name comes twice");
         assert!(names.len() > 300, "{}", names.len());
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_name_that_nothing_equals_is_refused_with_the_reason() {
+    fn an_old_name_without_an_equivalent_is_refused_with_the_reason() {
         let catalogue = Catalogue::built_in();
         assert!(catalogue.find("cf_issued").is_none());
         assert_eq!(
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chip_may_count_an_old_name_otherwise() {
+    fn an_old_name_may_have_another_formula_on_a_chip() {
         let all = Catalogue::built_in();
         let of = |catalogue: &Catalogue, name: &str| {
             let metric = catalogue.find(name).unwrap();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn another_spelling_is_the_same_metric_and_a_beginning_stands_for_all_names_with_it() {
+    fn spellings_and_prefixes_of_old_names_are_resolved() {
         let catalogue = Catalogue::built_in();
         let metric = catalogue.find("l2_l1_read_throughput").unwrap();
         let other = catalogue.find("l2_tex_read_throughput").unwrap();

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_name_leads_to_what_counts_the_like_without_a_gpu() {
+    fn an_old_name_leads_to_the_nearest_emulated_metric() {
         let of = |name: &str| {
             let metric = built_in(name).unwrap();
             let counters = Catalogue::built_in().hardware_names(&metric);

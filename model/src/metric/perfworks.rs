@@ -94,7 +94,7 @@ mod tests {
     use crate::metric::entry::Direction;
 
     #[test]
-    fn the_name_tells_unit_direction_and_class() {
+    fn unit_direction_and_class_follow_from_the_name() {
         let read = |name: &str| find(name).map(|m| (m.unit, m.direction, m.class)).unwrap();
         assert_eq!(
             read("dram__bytes.sum.per_second"),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_formed_like_one_is_none() {
+    fn names_of_another_form_are_not_perfworks_metrics() {
         for name in [
             "duration",
             "dram__bytes",

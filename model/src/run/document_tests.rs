@@ -107,7 +107,7 @@ fn common_data_of_rows_is_written_once() {
 }
 
 #[test]
-fn rows_that_differ_are_read_as_they_were() {
+fn rows_that_differ_are_unchanged_after_reading() {
     let mut all: Vec<_> = (1..4).map(usual).collect();
     // Another unit, a different reason, a value that is not steady, and a row that did not finish.
     all[0].metrics.get_mut("a").unwrap().unit = Unit::Bytes;
@@ -209,7 +209,7 @@ fn rows_of_version_1_are_read() {
 }
 
 #[test]
-fn rows_that_refer_to_nothing_are_refused() {
+fn rows_with_dangling_references_are_refused() {
     let document = written(&series(vec![usual(64)]));
     let with = |pointer: &str, value: Value| {
         let mut document = document.clone();
@@ -231,7 +231,7 @@ fn rows_that_refer_to_nothing_are_refused() {
 }
 
 #[test]
-fn a_metric_that_is_there_twice_is_refused() {
+fn a_duplicate_metric_is_refused() {
     let text = written(&series(vec![usual(64)])).to_string();
     let once = "\"a\":";
     assert!(text.contains(once), "{text}");

@@ -155,14 +155,14 @@ mod tests {
     const SOME: bool = true;
 
     #[test]
-    fn the_only_series_of_a_kernel_is_the_same_whatever_its_target_is_called() {
+    fn the_only_series_of_a_kernel_matches_under_any_target() {
         let [before, here] = [["old benches/old.rs:3"], ["new benches/new.rs:4"]];
         assert_eq!(found(&before, &here, ALL), ["p::k of new"]);
         assert_eq!(found(&before, &before, ALL), ["p::k of old"]);
     }
 
     #[test]
-    fn a_second_harness_on_one_side_leaves_the_first_one_what_it_was() {
+    fn adding_a_harness_does_not_rename_the_first() {
         let one = ["a benches/a.rs:3"];
         let both = ["a benches/a.rs:3", "b benches/b.rs:3"];
         assert_eq!(found(&one, &both, ALL), ["p::a::k of a"]);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bench_that_includes_a_series_by_mod_may_be_renamed_or_go() {
+    fn a_bench_that_shares_a_file_may_be_renamed_or_removed() {
         let both = ["a benches/common.rs:3", "b benches/common.rs:3"];
         let renamed = ["b benches/common.rs:5", "c benches/common.rs:5"];
         assert_eq!(found(&both, &renamed, ALL), ["p::c::k of c", "p::b::k of b"]);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_other_benches_are_not_known_only_a_series_of_the_same_file_changed_its_target() {
+    fn without_other_benches_only_the_same_file_matches_another_target() {
         let library = ["a src/lib.rs:7"];
         assert_eq!(found(&library, &["b src/lib.rs:7"], SOME), ["p::k of b"]);
         let own = ["a benches/a.rs:3"];

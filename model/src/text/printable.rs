@@ -124,14 +124,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_steers_a_terminal_is_left_out() {
+    fn terminal_control_sequences_are_removed() {
         assert_eq!(printable("\u{1b}[1;31mred\u{1b}[0m\r\n\tend \u{7}\u{1b}c\n"), "red\n\tend c");
         assert_eq!(printable("cut off \u{1b}[3"), "cut off");
         assert_eq!(printable("cut off \u{1b}[3\nnext"), "cut off \nnext");
     }
 
     #[test]
-    fn what_turns_the_direction_is_told() {
+    fn characters_that_change_the_text_direction_are_escaped() {
         assert_eq!(printable("a\u{202e}b\u{2028}c"), "a\\u{202e}b\\u{2028}c");
     }
 
@@ -149,12 +149,12 @@ mod tests {
     }
 
     #[test]
-    fn colours_go_where_we_set_none_and_blanks_stay() {
+    fn colours_are_removed_and_blanks_kept() {
         assert_eq!(printable_whole(" \u{1b}[8mhidden\u{1b}[31m \n"), " hidden \n");
     }
 
     #[test]
-    fn our_own_colours_stay() {
+    fn only_colours_of_ours_are_kept() {
         assert_eq!(
             printable_in_colour("\u{1b}[1;32m* 5\u{1b}[0m\u{1b}[2J"),
             "\u{1b}[1;32m* 5\u{1b}[0m"
@@ -187,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_printable_acts(text in hostile()) {
+        fn printable_text_contains_no_commands(text in hostile()) {
             let shown = printable(&text);
             prop_assert!(!acts(&shown) && !commands(&shown), "{shown:?}");
             prop_assert_eq!(&printable(&shown), &shown, "twice is once");

@@ -77,7 +77,7 @@ fn the_caret_stands_under_the_mistake() {
 }
 
 #[test]
-fn a_threshold_covers_those_that_forbid_no_more() {
+fn a_threshold_covers_looser_ones() {
     let covers = |ours: &str, theirs: &str| parse(ours).covers(&parse(theirs));
     for (ours, theirs) in [
         ("duration <= 5 us", "duration <= 5 us"),
@@ -161,7 +161,7 @@ fn both_the_percentage_and_the_floor_must_be_exceeded() {
 }
 
 #[test]
-fn a_threshold_may_only_warn_and_speak_of_one_device() {
+fn a_threshold_may_warn_only_and_name_a_device() {
     let t = parse("warn on \"H200\" best throughput >= 60% of peak");
     assert_eq!((t.severity, t.device.as_deref()), (Severity::Warn, Some("H200")));
     assert_eq!(t.selector, Selector::Best);
@@ -282,7 +282,7 @@ proptest! {
 }
 
 #[test]
-fn what_could_never_fail_or_is_said_twice_is_refused() {
+fn thresholds_that_never_fail_or_repeat_parts_are_refused() {
     for (text, message, help) in [
         (
             "every where block==64 duration <= 1 us",
@@ -323,7 +323,7 @@ fn a_word_of_an_axis_may_stand_in_quotes() {
 }
 
 #[test]
-fn a_threshold_may_say_which_way_is_better() {
+fn a_threshold_may_set_the_direction() {
     let grid = crate::metric::built_in("launch__grid_size").unwrap();
     let of = |text: &str| {
         let threshold = parse(text);
@@ -345,7 +345,7 @@ fn a_threshold_may_say_which_way_is_better() {
 }
 
 #[test]
-fn what_is_nearly_right_is_reported_how_it_is_written() {
+fn near_misses_are_refused_with_the_correct_form() {
     let help = |text: &str| Threshold::parse(text).unwrap_err().help.unwrap_or_default();
     assert_eq!(help("evry duration <= 5 us"), "did you mean `every`?");
     assert_eq!(help("global_bytes <= 20,000"), "numbers have no commas: write 20000 or 20_000");
@@ -368,7 +368,7 @@ fn a_statistic_of_a_metric_with_one_value_is_refused() {
 }
 
 #[test]
-fn a_unit_of_the_gpu_is_a_limit_of_what_limits() {
+fn limited_by_is_compared_with_units_of_the_gpu() {
     let parsed = |text: &str| {
         let threshold = Threshold::parse(text)?;
         threshold.check(&crate::metric::built_in(&threshold.metric).unwrap())?;
