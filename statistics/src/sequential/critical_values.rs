@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_surplus_that_passes_makes_a_fifth_of_slow_processes_rare() {
+    fn a_fifth_of_slow_processes_rarely_stays_below_the_tolerated_surplus() {
         let tolerated = critical_values(50, |look| Some(look.slow_tolerated));
         assert_eq!(tolerated, [0, 0, 0, 0, 1, 2, 5, 9, 15, 24, 37, 57].map(Some));
         // As if looks forgot those before. Without a surplus, the first one passes as often as the
@@ -160,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn failures_by_signs_need_rare_coins() {
+    fn failures_by_signs_need_enough_equal_signs() {
         // 2⁻¹⁵ is under 0.01 / 55, and over 0.01 / 5,500.
         assert_eq!(critical_values(5, |look| look.sign_fail)[1], Some(15));
         assert_eq!(critical_values(500, |look| look.sign_fail)[1], None);
     }
 
     #[test]
-    fn only_looks_that_can_come_are_computed() {
+    fn only_reachable_looks_have_critical_values() {
         assert_eq!(CriticalValues::new(5, 20).looks.len(), 2);
         assert_eq!(CriticalValues::new(5, 5).looks, []);
     }

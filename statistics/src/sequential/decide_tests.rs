@@ -53,7 +53,7 @@ fn all_processes_at_twice_the_time_fail_at_the_first_look_that_decides() {
 }
 
 #[test]
-fn slow_processes_keep_open_and_then_fail() {
+fn slow_processes_delay_the_decision_and_then_fail() {
     let mut few = rounds(157, 0.4, 0.0);
     for (at, value) in few.head.iter_mut().enumerate() {
         *value *= if at % 5 == 0 { 3.0 } else { 1.0 };
@@ -68,7 +68,7 @@ fn slow_processes_keep_open_and_then_fail() {
 }
 
 #[test]
-fn more_is_worse_where_less_is_asked_for() {
+fn a_fall_fails_if_the_limit_is_a_minimum() {
     let higher = Question { comparison: Comparison::AtLeast, ..question(-2.0) };
     let of = |percent| CriticalValues::new(5, 431).decide(&higher, &rounds(431, 0.4, percent));
     assert_eq!(of(0.0), Decision::Within(15));
@@ -78,13 +78,13 @@ fn more_is_worse_where_less_is_asked_for() {
 }
 
 #[test]
-fn numbers_that_are_all_at_the_limit_decide_nothing() {
+fn numbers_at_the_limit_are_undecided() {
     let rounds = Rounds { base: vec![1000.0; 431], head: vec![1020.0; 431] };
     assert!(decided(&rounds).is_open());
 }
 
 #[test]
-fn what_the_clock_does_not_resolve_is_no_change_and_a_step_is_one() {
+fn differences_below_a_clock_step_are_no_change() {
     let of = |base: f64, head: f64, percent: f64| {
         let rounds = Rounds { base: vec![base; 431], head: vec![head; 431] };
         let on_grid = Question { resolution: 32.0, ..question(percent) };
@@ -100,7 +100,7 @@ fn what_the_clock_does_not_resolve_is_no_change_and_a_step_is_one() {
 }
 
 #[test]
-fn nothing_that_becomes_something_is_beyond_the_limit() {
+fn a_growth_from_zero_is_beyond_the_limit() {
     let of = |base: f64, head: f64| {
         let rounds = Rounds { base: vec![base; 41], head: vec![head; 41] };
         CriticalValues::new(5, 431).decide(&question(2.0), &rounds)
@@ -122,7 +122,7 @@ fn a_floor_widens_the_limit() {
 }
 
 #[test]
-fn a_round_without_a_number_ends_what_can_be_read() {
+fn a_round_with_nan_leaves_the_decision_open() {
     let mut broken = rounds(29, 0.4, 0.0);
     broken.base[3] = f64::NAN;
     assert!(decided(&broken).is_open());
@@ -140,7 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn the_more_questions_the_later_a_failure(family in 2..1000_usize, percent in 3.0..20.0_f64) {
+    fn more_questions_delay_a_failure(family in 2..1000_usize, percent in 3.0..20.0_f64) {
         let rounds = rounds(57, 0.8, percent);
         let at = |family| match CriticalValues::new(family, 57).decide(&question(2.0), &rounds) {
             Decision::Beyond(at) | Decision::SlowSubpopulation(at) => at,

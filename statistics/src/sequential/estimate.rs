@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn six_rounds_of_one_sign_leave_out_no_change() {
+    fn six_rounds_of_one_sign_exclude_zero_change() {
         let found = Estimate::from_rounds(&rounds(&[0.01, 0.02, 0.03, 0.04, 0.05, 0.06])).unwrap();
         assert!((found.interval.low - 0.01).abs() < 1e-12, "{found:?}");
         assert!((found.interval.level - (1.0 - 2.0 / 64.0)).abs() < 1e-12);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn no_change_at_all_is_no_evidence() {
+    fn zero_differences_are_no_evidence() {
         let found = Estimate::from_rounds(&rounds(&[0.0; 8])).unwrap();
         assert_eq!((found.change, found.p_value), (0.0, 1.0));
         assert_eq!(Estimate::from_rounds(&rounds(&[])), None);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wild_round_moves_it_little() {
+    fn one_outlier_moves_the_estimate_little() {
         let mut changes = vec![0.02; 20];
         changes[3] = 4.0;
         let found = Estimate::from_rounds(&rounds(&changes)).unwrap();

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn all_looks_that_fail_share_their_budget() {
+    fn all_looks_share_the_failure_budget() {
         let level = fail_level(15, 50, 0.008).unwrap();
         assert!((level * 11.0 * 50.0 - 0.008).abs() < 1e-15);
         assert_eq!(fail_level(11, 50, 0.008), None);

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_that_are_undecided_get_more_rounds() {
+    fn the_last_undecided_configurations_get_more_rounds() {
         let of = |configurations| {
             [0, 3, 4, 25, 26].map(|undecided| Most::DEFAULT.limit(undecided, configurations))
         };
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_follow_each_other() {
+    fn each_look_gives_the_number_of_rounds_of_the_next() {
         assert_eq!((next_look(0), next_look(6), next_look(15)), (Some(6), Some(15), Some(21)));
         assert_eq!((next_look(308), next_look(431)), (Some(431), None));
     }

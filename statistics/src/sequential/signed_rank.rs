@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_law_is_that_of_all_signs() {
+    fn the_distribution_equals_that_of_all_sign_patterns() {
         for values in 1..=10_u32 {
             let mut counts = vec![0_u32; (values * (values + 1) / 2 + 1) as usize];
             for signs in 0..1_u32 << values {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn growing_step_by_step_comes_to_the_same() {
+    fn growing_the_distribution_in_steps_gives_the_same() {
         let mut grown = tails(6);
         grown.grow(6);
         grown.grow(41);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_share_their_ranks_and_zeros_count_for_half() {
+    fn ties_share_ranks_and_zeros_count_half() {
         assert_eq!(sum(&[3.0, -1.0, 2.0]), 5.0);
         assert_eq!(sum(&[1.0, -1.0, 2.0]), 4.5);
         assert_eq!(sum(&[0.0, 0.0, 5.0]), 4.5);

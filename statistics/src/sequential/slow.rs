@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn three_of_seven_against_none_are_not_rare_enough() {
+    fn fishers_test_matches_known_values() {
         // 0.096: C(7, 3) / C(14, 3).
         assert!((fisher(3, 0, 7) - 35.0 / 364.0).abs() < 1e-12);
         // Fisher's tea: 4 of 4, 1 of 70; 3 of 4 or better, 17 of 70.
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_surplus_is_a_doubt_until_it_is_sure() {
+    fn a_surplus_is_inconclusive_until_significant() {
         let side = |slow: usize, of: usize| -> Vec<f64> {
             (0..of).map(|at| if at < slow { 300.0 } else { 100.0 }).collect()
         };

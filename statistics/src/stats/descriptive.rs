@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn many_equal_samples_are_no_trouble() {
+    fn statistics_of_many_equal_samples_are_computed() {
         assert_eq!(over(&[vec![32.0; 200_000]], 0.0).unwrap().median, 32.0);
     }
 

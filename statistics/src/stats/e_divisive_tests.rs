@@ -81,7 +81,7 @@ fn two_steps_are_found_up_and_back_down() {
 }
 
 #[test]
-fn an_outlier_is_no_change() {
+fn an_outlier_is_not_a_change() {
     let mut random = SplitMix(5);
     let mut values = noisy(&[100.0; 30], &mut random);
     for (at, value) in [(4, 130.0), (17, 60.0), (29, 150.0)] {

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_is_the_fewest_processes_that_reach() {
+    fn advice_is_the_fewest_processes_that_decide() {
         let near = Distance::from_values(&[101.0, 102.0, 100.0, 101.0], 100.0, 0.0).unwrap();
         let needed = near.processes_needed(0.01).unwrap();
         assert!(reach(near.deviation, needed, 0.01) < near.above);

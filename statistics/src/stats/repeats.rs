@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_processes_run_where_the_first_ones_differ() {
+    fn more_processes_run_if_the_first_ones_differ() {
         let repeats = Repeats { least: 3, most: 30 };
         assert_eq!(repeats.wanted(&[100.0, 100.2, 99.8]), 3);
         assert_eq!(repeats.wanted(&[100.0, 101.0, 99.0]), 24);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_of_writing_are_read_back() {
+    fn repeats_are_parsed_as_number_or_range() {
         for (text, least, most) in [("7", 7, 7), ("7..10", 7, 10), (" 3 .. 4 ", 3, 4)] {
             let repeats: Repeats = text.parse().unwrap();
             assert_eq!(repeats, Repeats { least, most });

@@ -127,7 +127,7 @@ mod tests {
         }
 
         #[test]
-        fn neither_scale_nor_place_changes_who_is_an_outlier(
+        fn scale_and_offset_do_not_change_outliers(
             samples in prop::collection::vec(1.0..100.0_f64, 3..40), scale in 1.0..8.0_f64,
         ) {
             // Powers of two scale exactly.

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_or_few_values_show_none() {
+    fn equal_or_few_values_have_no_trend() {
         assert_eq!(trend(&[vec![5.0; 9]]).unwrap().p_value, 1.0);
         assert_eq!(trend(&[vec![1.0, 2.0]]), None);
         assert_eq!(trend(&[]), None);
@@ -186,7 +186,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn turning_the_order_only_turns_the_sign(
+        fn reversing_the_order_only_reverses_the_sign_of_a_trend(
             values in prop::collection::vec(prop::collection::vec(1.0..2.0_f64, 3..9), 1..5),
         ) {
             let there = trend(&values).unwrap();

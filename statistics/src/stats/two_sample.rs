@@ -227,7 +227,7 @@ mod tests {
 
     /// Unchanged runs with correlated processes.
     #[test]
-    fn neighbours_that_are_alike_are_no_replicates() {
+    fn correlated_processes_do_not_raise_the_false_alarm_rate() {
         let mut random = crate::stats::random::SplitMix(7);
         let mut run = |rho: f64| -> Vec<f64> {
             let mut last = random.normal();
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn many_short_series_show_what_one_does_not() {
+    fn correlation_is_estimated_from_many_short_series() {
         let mut random = crate::stats::random::SplitMix(11);
         let mut all = |rho: f64| -> Vec<Vec<f64>> {
             let mut run = || {
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_processes_tell_nothing() {
+    fn too_few_processes_give_no_comparison() {
         assert_eq!(welch(&[1.0, 2.0], &[5.0, 6.0, 7.0], 0.0), None);
         assert_eq!(welch(&[1.0, 2.0, f64::NAN], &[5.0, 6.0, 7.0], 0.0), None);
     }
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_is_the_fewest_processes_that_reach_far_enough() {
+    fn advice_is_the_fewest_processes_that_resolve_the_difference() {
         // Variances of 1 and three values a side: t(0.975) is 2.1788 for 12 degrees, 2.3060 for 8.
         let a = [-1.0, 0.0, 1.0];
         let difference = welch(&a, &a.map(|x| x + 1.3), 0.0).unwrap();
@@ -341,7 +341,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_change_is_significant_exactly_where_its_interval_leaves_out_zero(
+        fn a_change_is_significant_exactly_if_its_interval_excludes_zero(
             a in prop::collection::vec(1.0..2.0_f64, 3..9),
             b in prop::collection::vec(1.0..2.5_f64, 3..9),
         ) {
@@ -363,7 +363,7 @@ mod tests {
         }
 
         #[test]
-        fn swapping_the_sides_only_turns_the_sign(
+        fn swapping_the_sides_only_reverses_the_sign(
             a in prop::collection::vec(1.0..2.0_f64, 3..9),
             b in prop::collection::vec(1.0..2.0_f64, 3..9),
         ) {
@@ -373,7 +373,7 @@ mod tests {
         }
 
         #[test]
-        fn more_false_alarms_are_never_allowed_together_than_alone(
+        fn correction_for_many_comparisons_is_never_more_lenient(
             p in prop::collection::vec(0.0..0.05_f64, 1..12),
         ) {
             for (p, (together, most)) in p.iter().zip(significant(&p, SIGNIFICANCE)) {
