@@ -59,7 +59,7 @@ mod tests {
     use crate::interrupt::Interrupt;
 
     #[test]
-    fn its_descriptor_can_be_read_when_the_result_is_there_and_not_before() {
+    fn the_descriptor_is_readable_once_the_result_is_ready() {
         let (go, goes) = mpsc::channel::<()>();
         let call = BlockingCall::start(move || goes.recv().is_err()).unwrap();
         let never = Interrupt::default();

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descendants_are_found_by_what_the_system_says() {
+    fn descendants_are_found_through_proc() {
         assert_eq!(child("7 (a) b) S 3 7 7 0"), Some((7, 3)));
         assert_eq!(child("7 (a"), None);
         let all = [(2, 1), (3, 2), (4, 3), (5, 1), (6, 3)];

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_keeps_its_source_also_in_other_words() {
+    fn a_reworded_failure_keeps_its_source() {
         let full = io::Error::from_raw_os_error(28);
         let failure = Failure::output(Path::new("/dev/full"), &full);
         let reworded = failure.clone().with_message(failure.code, "▒▒▒");

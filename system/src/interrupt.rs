@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_ends_with_what_can_be_read_with_its_time_and_with_a_signal() {
+    fn a_wait_ends_by_data_timeout_or_signal() {
         let (other, mut writes) = io::pipe().unwrap();
         let (heard, mut signalled) = io::pipe().unwrap();
         let interrupt = Interrupt { heard: Some(Arc::new(heard)), ..Interrupt::default() };
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_has_stopped_is_waited_for_until_a_signal_and_a_little_longer() {
+    fn a_stopped_reader_is_waited_for_until_shortly_after_a_signal() {
         let soon = Duration::from_millis(10);
         let (reads, mut out) = io::pipe().unwrap();
         let interrupt = Interrupt::default();

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_has_its_width_in_characters_however_wide() {
+    fn padding_counts_characters() {
         assert_eq!((left("µs", 4), right("µs", 4)), ("µs  ".to_owned(), "  µs".to_owned()));
         assert_eq!((left("long", 2), right("long", 2)), ("long".to_owned(), "long".to_owned()));
         assert_eq!(left("", 100_000).len(), 100_000);

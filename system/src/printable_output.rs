@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_made_safe_however_they_are_cut() {
+    fn lines_are_escaped_even_if_written_in_pieces() {
         for cut in 0..20 {
             let text = "\u{1b}[1mé\u{1b}[0m\u{1b}[2J\n::error::é".as_bytes();
             let mut shown = Vec::new();

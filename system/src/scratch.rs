@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_dead_left_goes_and_what_the_living_use_stays() {
+    fn only_scratch_folders_of_dead_processes_are_removed() {
         let place = tempfile::tempdir().unwrap();
         let living = Scratch::within(place.path()).unwrap();
         let make = |name: &str, locked: bool| {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_start_together_leave_each_other_their_folders() {
+    fn processes_that_start_together_keep_their_folders() {
         let place = tempfile::tempdir().unwrap();
         let work = || {
             for _ in 0..500 {

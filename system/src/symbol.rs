@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_c_stays_as_it_is() {
+    fn an_unmangled_name_is_unchanged() {
         for name in ["pl", "Dh", "f", "sum", "k_Z1fv", "__Z3fooi"] {
             assert_eq!(name_in_cpp(name), None, "{name}");
         }

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_process_left_next_to_a_file_goes_and_nothing_else_does() {
+    fn temporary_files_of_killed_processes_are_removed() {
         let place = tempfile::tempdir().unwrap();
         let folder = Utf8Path::from_path(place.path()).unwrap();
         let mut living = WholeFile::create(&folder.join("living.json")).unwrap();

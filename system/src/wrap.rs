@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_end_at_the_width_and_words_stay_whole() {
+    fn lines_wrap_at_the_width_between_words() {
         let text = "one two  three a-word-that-is-longer-than-any-line-has-room-for end";
         let broken = wrapped(text, Some(30), 20, 4);
         assert_eq!(
