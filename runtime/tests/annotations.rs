@@ -83,7 +83,7 @@ fn messages(stderr: &[u8]) -> String {
 }
 
 #[test]
-fn annotations_with_mistakes_get_the_messages_next_to_them() {
+fn wrong_annotations_get_the_recorded_messages() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let programs = programs("tests/ui");
     assert!(programs.len() >= 13, "the programs are not whole: {programs:?}");

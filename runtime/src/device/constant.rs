@@ -309,7 +309,7 @@ mod tests {
     });
 
     #[test]
-    fn elements_rows_and_planes_are_where_rust_has_them() {
+    fn constant_elements_are_laid_out_as_in_rust() {
         assert_eq!((VOLUME.read((1, 2, 3)), VOLUME.read((1, 2))), (23, [20, 21, 22, 23]));
         assert_eq!((VOLUME.read(1)[0], VOLUME.get()[0][2]), ([12, 13, 14, 15], [8, 9, 10, 11]));
         assert_eq!(VOLUME.len(), 2);

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_out_of_bounds_is_none_or_ends_it() {
+    fn an_index_out_of_bounds_gives_none_or_panics() {
         let mut elements = [1, 2];
         let mut slice = slice_of(&mut elements);
         let [inside, beyond] = [1, 2].map(ThreadIndex::new);

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_every_so_manieth_index_below_the_length() {
+    fn a_strided_share_stops_at_the_length() {
         let share = |next| Indices { next, step: 4, length: 10 }.map(ThreadIndex::get);
         assert_eq!(share(1).collect::<Vec<_>>(), [1, 5, 9]);
         assert_eq!(share(3).collect::<Vec<_>>(), [3, 7]);

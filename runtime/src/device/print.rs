@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_format_is_cs() {
+    fn print_formats_become_c_formats() {
         let kinds = <(u32, i64, f32, f16, usize)>::KINDS;
         let specs = [("", ""), ("05", ""), ("8.3", "f"), ("", "e"), ("#", "x")];
         assert_eq!(
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn values_lie_at_multiples_of_their_size() {
+    fn printed_values_are_aligned_to_their_size() {
         assert_eq!(size_of::<<(u8, f32, bool) as Values>::Packed>(), 24);
         assert_eq!(size_of::<<() as Values>::Packed>(), 0);
     }

@@ -569,7 +569,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn elements_lie_row_by_row() {
+    fn shared_elements_are_stored_row_by_row() {
         let tile = Shared::<u16, (u32, u32)>::shaped(100, (2, 3));
         assert_eq!((tile.at((0, 2)), tile.at((1, 0)), tile.len()), (104, 106, 6));
         let volume = Shared::<f64, (u32, u32, u32)>::shaped(0, (2, 3, 4));
@@ -578,13 +578,13 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_is_where_its_element_is() {
+    fn the_address_of_an_element_follows_from_its_index() {
         let tile = Shared::<u32, (u32, u32)>::shaped(0, (2, 3));
         assert_eq!((tile[(0, 0)].address(), tile[(1, 1)].address()), (0, 16));
     }
 
     #[test]
-    fn parts_are_aligned_and_follow_each_other() {
+    fn taken_parts_are_aligned_and_consecutive() {
         let mut memory = Shared::<u8>::shaped(2, 100);
         // SAFETY: together they are less than 100 bytes, and nothing is accessed.
         let (bytes, words) = unsafe { (memory.take::<u8>(3), memory.take::<u64>(5)) };
@@ -594,7 +594,7 @@ mod tests {
 
     #[test]
     #[should_panic = "beyond the end of shared memory"]
-    fn more_than_is_left_is_refused() {
+    fn taking_more_than_is_left_panics() {
         // SAFETY: it panics.
         unsafe { Shared::<u8>::shaped(0, 7).take::<u64>(1) };
     }

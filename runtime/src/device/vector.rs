@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_of_lanes_is_one_of_vectors_without_its_rest() {
+    fn a_slice_of_lanes_becomes_vectors_without_the_remainder() {
         let vectors = [i32x4::splat(1), i32x4::splat(2), i32x4::splat(3)];
         // SAFETY: vectors are their lanes one after the other.
         let lanes = unsafe { core::slice::from_raw_parts(vectors.as_ptr().cast::<i32>(), 12) };

@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_is_read_off_the_code_however_deep_it_lies() {
+    fn the_kind_follows_from_the_innermost_error_code() {
         let memory = DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         let cupti = || failed(Code::OutOfMemory);
         assert_eq!(meaning_of(memory), Meaning::Failed(FailureKind::OutOfMemory));
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn words_have_no_kind() {
+    fn error_text_does_not_determine_the_kind() {
         for text in ["CUDA_ERROR_OUT_OF_MEMORY (2): out of memory", "CUPTI_ERROR_OUT_OF_MEMORY (8)"]
         {
             for error in [Error::from(text), Error::failed(text)] {
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_is_reported_from_a_failure_by_its_code() {
+    fn a_denial_is_distinguished_from_a_failure_by_its_code() {
         let meaning = |code| Error::cupti(TargetError::Failed(failed(code))).meaning;
         assert_eq!(meaning(Code::HardwareBusy), Meaning::Denied(DenialKind::Other));
         let not_supported = meaning(Code::VirtualizedDeviceNotSupported);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_launch_is_invalid_and_other_words_change_nothing() {
+    fn a_refused_launch_is_invalid_whatever_its_message() {
         let code = DriverError(CUresult::CUDA_ERROR_INVALID_VALUE);
         assert_eq!(meaning_of_launch(code), Meaning::Invalid);
         // A wild `cuMemFree` has the same code.

@@ -48,7 +48,7 @@ fn cudas_names_find_their_counterparts() {
 }
 
 #[test]
-fn no_public_signature_names_a_type_that_users_cannot() {
+fn public_signatures_name_only_public_types() {
     let items = items();
     let public: BTreeSet<&str> = items.iter().map(|item| item.name()).collect();
     let mut private = BTreeSet::new();

@@ -6,7 +6,7 @@ fn all_f16() -> Vec<(f16, f64)> {
 }
 
 #[test]
-fn every_half_is_itself_on_the_way_back() {
+fn every_half_survives_conversion_to_single_and_back() {
     for bits in 0..=u16::MAX {
         let (half, brain) = (f16::from_bits(bits), bf16::from_bits(bits));
         if !half.is_nan() {
@@ -23,7 +23,7 @@ fn every_half_is_itself_on_the_way_back() {
 }
 
 #[test]
-fn between_two_halves_the_nearer_wins_and_the_even_of_a_tie() {
+fn conversion_to_half_rounds_to_nearest_even() {
     for pair in all_f16().windows(2) {
         let [(low, from), (high, to)] = [pair[0], pair[1]];
         let middle = (from + to) / 2.0;

@@ -83,7 +83,7 @@ mod tests {
 
     /// Every half, compared with the result of `f64`: a half is off by at most one step.
     #[test]
-    fn every_half_is_rounded_from_the_function_of_its_number() {
+    fn functions_of_halves_are_rounded_from_single_precision() {
         for bits in 0..=u16::MAX {
             let x = f16::from_bits(bits);
             let wide = x.to_f64();

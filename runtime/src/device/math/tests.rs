@@ -5,7 +5,7 @@ fn both<T: FloatMath>(x: T) -> [T; 2] {
 }
 
 #[test]
-fn the_host_computes_as_std_does() {
+fn functions_on_the_host_agree_with_std() {
     assert_eq!(both(2.5_f32), [2.0, 2.0]);
     assert_eq!(both(-0.75_f64), [-1.0, -1.0]);
     assert_eq!(FloatMath::mul_add(2.0_f32, 3.0, 1.0), 7.0);
@@ -54,7 +54,7 @@ fn results_of_kernels_are_within_the_errors_of_the_books_table() {
 }
 
 #[test]
-fn sine_and_cosine_together_are_those_alone() {
+fn sin_cos_agrees_with_sin_and_cos() {
     for x in [0.0, 1.0, -7.5, 99_999.0, 1e10, f32::MAX] {
         assert_eq!(single::sin_cos(x), (single::sin(x), single::cos(x)));
     }

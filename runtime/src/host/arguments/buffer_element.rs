@@ -82,7 +82,7 @@ mod tests {
     use crate::f32x4;
 
     #[test]
-    fn lanes_keep_their_order_both_ways() {
+    fn lanes_keep_their_order_in_both_directions() {
         let lanes: Vec<f32> = (0..8_u8).map(f32::from).collect();
         let vectors = f32x4::gather(lanes.clone());
         assert_eq!(vectors[1].to_array(), [4.0, 5.0, 6.0, 7.0]);

@@ -47,7 +47,7 @@ fn random_numbers_stay_in_their_range_and_reach_across_it() {
 }
 
 #[test]
-fn a_range_that_holds_nothing_or_too_much_is_refused() {
+fn an_empty_or_too_large_range_is_refused() {
     assert_eq!(fill::<u8>(random_in(4, 0..256), 0).len(), 4);
     assert_eq!(fill::<f32>(random_in(4, -1.0..1.0), 0).len(), 4);
     assert_eq!(

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_tolerance_reaches_from_a_number_to_none_or_to_another_integer() {
+    fn nan_infinity_and_other_integers_are_beyond_every_tolerance() {
         assert_eq!(1.5_f32.distance(1.0), 0.5);
         assert_eq!(f32::NAN.distance(f32::NAN), 0.0);
         assert_eq!(f64::INFINITY.distance(f64::INFINITY), 0.0);

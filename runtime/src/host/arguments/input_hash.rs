@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_and_every_border_between_arguments_counts() {
+    fn the_input_hash_depends_on_every_bit_and_argument_boundary() {
         let bytes: Vec<u8> = (0..100).collect();
         let mut all = vec![hash(&[&bytes]), hash(&[]), hash(&[&bytes[..50], &bytes[50..]])];
         for bit in 0..800 {

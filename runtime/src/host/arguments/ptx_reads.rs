@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_reads_and_a_store_does_not() {
+    fn a_load_reads_its_argument_and_a_store_does_not() {
         assert_eq!(parameters_read(""), [false; 3]);
         assert_eq!(
             parameters_read("ld.global.f32 %f1, [%rd1];\nst.global.f32 [%rd2], %f1;\n"),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_without_a_body_are_not_understood() {
+    fn entries_without_a_body_are_refused() {
         assert_eq!(reads(".visible .entry other() { ret; }", "k"), None);
         assert_eq!(reads(".visible .entry k(.param .u64 a)", "k"), None);
         assert_eq!(reads("/* .entry k() { */ .entry k { ret; }", "k"), Some(Vec::new()));

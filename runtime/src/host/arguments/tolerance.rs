@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_both_parts_and_a_pair_is_absolute_and_relative() {
+    fn a_tolerance_is_one_number_or_absolute_and_relative() {
         let host = [-4.0, 2.0, 60.0];
         assert_eq!(parts(allowed(0.5, &host)), (2.0, 0.5));
         assert_eq!(parts(allowed((0.25, 0.5), &host)), (1.0, 0.5));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scale_is_that_of_what_the_reference_changes() {
+    fn a_tolerance_scales_with_the_elements_that_change() {
         let tolerance = Tolerance::new((0.5, 0.0)).unwrap();
         let host = [1e6_f32, 1e-6, 3e-6, 2e-6, f32::NAN, f32::INFINITY];
         let of = |changes: &dyn Fn(usize) -> bool| tolerance.resolve(&host, changes).absolute;
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_one_huge_element_nor_many_zeros_set_the_scale() {
+    fn outliers_and_zeros_do_not_set_the_scale_of_a_tolerance() {
         let tolerance = Tolerance::new((0.5, 0.0)).unwrap();
         let of = |host: &[f32]| tolerance.resolve(host, |_| true).absolute;
         let mut host = vec![2.0_f32; 1000];

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_is_joined_counts_and_one_that_is_not_is_an_error() {
+    fn joined_streams_count_and_others_are_an_error() {
         let own = record("own", 7, 2_000, 3_000);
         assert_eq!(sample(&[own.clone(), record("joined", 13, 2_500, 4_000)]), Ok(Some(2_000.0)));
         let strays = [(2_500, 9_900), (2_500, 0), (500, 900), (9_600, 9_700)];

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_the_header_and_come_once() {
+    fn attribute_names_match_the_header_and_are_unique() {
         let names: BTreeMap<String, ()> =
             KEPT.iter().map(|attribute| (format!("{attribute:?}"), ())).collect();
         assert_eq!(names.len(), KEPT.len());

@@ -151,14 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn divergent_branches_are_told_where_the_chip_counts_them() {
+    fn divergent_branches_are_reported_if_the_chip_counts_them() {
         let counts = counts(&[&[(DIVERGENT, 3)], &[(DIVERGENT, 4)]]);
         assert_eq!(count_conflicts(&counts, &[])[DIVERGENT_BRANCHES], HardwareValue::Value(7.0));
         assert!(!count_conflicts(&counts, &[DIVERGENT]).contains_key(DIVERGENT_BRANCHES));
     }
 
     #[test]
-    fn a_chip_without_a_metric_gives_no_zero() {
+    fn a_metric_missing_on_a_chip_is_an_error_and_not_zero() {
         let reason = of_loads(&[], &[WAVEFRONTS]).unwrap_err();
         assert!(reason.contains(METRICS[WAVEFRONTS]), "{reason}");
         let full = [&HALF[..], &[(THREADS, 32)]].concat();

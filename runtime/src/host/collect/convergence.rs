@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steady_samples_converge_and_scattered_ones_do_not() {
+    fn only_steady_samples_converge() {
         let steady: Vec<f64> = (0..100).map(|i| 1000.0 + f64::from(i % 5)).collect();
         assert!(relative_standard_error(&steady) < 0.005);
         let scattered: Vec<f64> = (0..24).map(|i| 1000.0 + 100.0 * f64::from(i % 7)).collect();
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn short_samples_that_agree_are_as_sure_as_the_clock() {
+    fn the_error_of_equal_samples_follows_from_the_clock_step() {
         // One of 24 + 2 is taken to be a step longer.
         let error = relative_standard_error(&[96.0; 24]);
         assert!((error - 32.0 / 26.0 / 96.0).abs() < 1e-9, "{error}");

@@ -455,7 +455,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_has_its_ranges_and_the_emptying_of_the_cache_has_its_own() {
+    fn launches_and_cache_flushes_have_separate_ranges() {
         let layout = Layout { slots: 3, flushes: 1, content: SlotContent::Launch };
         assert_eq!(layout.room(), 7);
         let of = |slot| layout.ranges_of(slot, 6).unwrap();
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_too_many_or_too_few_is_an_error_where_places_would_move() {
+    fn an_unexpected_number_of_launches_is_an_error() {
         for (slots, all) in [(1, 2), (3, 6)] {
             let layout = Layout { slots, flushes: 1, content: SlotContent::Launch };
             for found in [all - 1, all + 1] {
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_function_has_all_launches_but_the_one_that_empties_the_cache() {
+    fn ranges_of_a_series_function_exclude_the_cache_flush() {
         let layout = Layout { slots: 1, flushes: 1, content: SlotContent::Launches(16) };
         assert_eq!((layout.room(), layout.ranges_of(0, 4).unwrap()), (18, 1..4));
         let error = |found| layout.ranges_of(0, found).unwrap_err().to_string();
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closure_has_one_range_without_the_emptying_of_the_cache() {
+    fn the_range_of_a_closure_excludes_the_cache_flush() {
         let closure = |named, depth| SlotContent::Closure { whole: true, named, depth };
         let layout = Layout { slots: 1, flushes: 1, content: closure(0, 0) };
         assert_eq!((layout.room(), layout.ranges_of(0, 1).unwrap()), (2, 0..1));
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn several_launches_or_a_graph_are_one_range_unless_asked_otherwise() {
+    fn several_launches_or_a_graph_are_one_range_by_default() {
         let launches =
             |count: usize, graph| vec![LaunchRecord { graph, ..Default::default() }; count];
         let of = |range, seen: &[LaunchRecord]| SlotContent::of_function(range, Some(seen), &[]);
@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_has_no_value() {
+    fn values_that_are_not_finite_are_unavailable() {
         assert_eq!(finite(1.0), HardwareValue::Value(1.0));
         let none = |value| matches!(finite(value), HardwareValue::Unavailable(why) if why.starts_with("CUPTI returned"));
         assert!(none(f64::NAN) && none(f64::INFINITY));

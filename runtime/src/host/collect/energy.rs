@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn the_energy_of_a_launch_is_that_between_two_changes() {
+    fn the_energy_of_a_launch_is_measured_between_two_counter_changes() {
         for (micros, microjoules) in [(5, 1_000), (62, 26_000), (3_342, 1_600_000)] {
             let span = launches(micros, microjoules).span();
             let off = (span.joules - microjoules as f64 / 1e6).abs();
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_of_long_launches_ends_and_says_how_little_it_resolves() {
+    fn few_long_launches_end_with_a_coarse_resolution() {
         let span = launches(1_500_000, 750_000_000).span();
         assert!(span.took >= LONGEST && span.took < LONGEST * 2, "{span:?}");
         assert!((span.joules - 750.0).abs() <= span.resolution, "{span:?}");
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn restoring_inputs_is_subtracted_unless_nothing_is_left() {
+    fn energy_of_restoring_inputs_is_subtracted() {
         let (whole, restoring) = (launches(12, 3_000).span(), launches(5, 1_000).span());
         let Reading::Known(alone) = without(whole, restoring) else { panic!("unknown") };
         assert!((alone.joules - 0.002).abs() <= alone.resolution, "{alone:?}");
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_does_not_count_has_no_energy() {
+    fn a_stuck_or_decreasing_counter_gives_no_energy() {
         let of = |counter: &dyn Fn(u64, f64) -> u64| match launches(62, 26_000).by_counter(counter)
         {
             Reading::Unknown(reason) => reason,

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_has_the_median_times_of_its_samples_unless_they_differ() {
+    fn a_launch_has_median_times_if_its_samples_agree() {
         let sample = |second: &str, slower: u64| {
             vec![
                 launch("a", 1, None, (1_000, 1_100 + slower)),

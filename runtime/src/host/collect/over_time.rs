@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_those_from_the_first_to_the_last_activity() {
+    fn samples_without_activity_at_both_ends_are_dropped() {
         let mut values = vec![[0.0, 9.0, 7.0]];
         values.extend([[5.0, 0.0, 1.0]; 6]);
         values.extend([[0.0, 3.0, f64::NAN]]);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_samples_or_lost_ones_are_none() {
+    fn too_few_or_lost_samples_are_refused_with_the_reason() {
         let why = |values: &[[f64; 3]]| kept(values).missing.expect("a reason");
         assert!(why(&[[0.0; 3]; 20]).contains("no multiprocessor"));
         assert!(why(&[[1.0; 3]; 20]).contains("lost"));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_has_about_a_hundred_samples_of_1_us_or_more() {
+    fn a_call_gets_about_a_hundred_samples_of_at_least_1_us() {
         let of = |microseconds| interval(Duration::from_micros(microseconds));
         assert_eq!(of(3), 1_000);
         assert_eq!(of(100), 1_000);

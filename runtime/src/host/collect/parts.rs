@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_add_up_over_launches_and_nothing_else_does() {
+    fn only_sums_are_added_up_over_launches() {
         let of = |values: &[&HardwareValue]| {
             (sum("a.sum", values, "launches"), sum("a.avg", values, "launches"))
         };
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_launch_does_not_claim_has_no_sum() {
+    fn a_counter_missing_in_one_launch_has_no_sum() {
         let launch = |claims: bool| Counts {
             counters: [("a".to_owned(), 2)].into(),
             hardware: match claims {

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_never_slow_gives_every_sample() {
+    fn an_unthrottled_device_keeps_every_sample() {
         let (timing, pauses) = run(|_| false, &sampling());
         assert_eq!((timing.samples_ns.len(), timing.discarded), (64, 0));
         assert_eq!((timing.sm_clock_hz.len(), timing.unstable), (64, None));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_samples_than_a_batch_are_no_more_than_asked() {
+    fn fewer_samples_than_a_batch_are_not_exceeded() {
         let few = Sampling { min_samples: 1, max_samples: 3, ..Sampling::default() };
         assert_eq!(run(|_| false, &few).0.samples_ns.len(), 3);
         let brief = Sampling { max_time_ns: Nanoseconds(0.0), ..Sampling::default() };
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_samples_are_taken_again_after_a_pause_that_grows() {
+    fn throttled_samples_are_retaken_after_growing_pauses() {
         // Batches after a pause include the question after the warm-up, which the script counts as
         // well.
         let (timing, pauses) = run(|batch| batch <= 4, &sampling());
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_stays_slow_is_unstable_after_a_bound() {
+    fn a_device_that_stays_throttled_becomes_unstable() {
         let (timing, pauses) = run(|_| true, &sampling());
         assert_eq!(timing.samples_ns, [0.0; 0]);
         assert_eq!(timing.discarded, 8 * MAX_CONSECUTIVE_DISCARDS);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_slow_now_and_again_is_unstable_in_the_end() {
+    fn a_device_that_is_often_throttled_becomes_unstable() {
         let long = Sampling { max_samples: 100_000, ..sampling() };
         // Every third question that the script counts.
         let (timing, pauses) = run(|batch| batch % 3 == 0, &long);

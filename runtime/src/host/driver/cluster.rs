@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cluster_that_cannot_be_is_refused_with_the_rule() {
+    fn an_invalid_cluster_is_refused_with_the_rule() {
         let refused = |cluster, grid, capability| {
             let error = check(cluster, grid, capability).unwrap_err();
             assert!(error.is_refusal());

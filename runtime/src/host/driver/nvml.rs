@@ -270,7 +270,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn reasons_that_no_setting_asked_for_count_and_others_do_not() {
+    fn only_unrequested_throttle_reasons_count() {
         let (folder, library) = fake();
         // Idle, application clocks, power limit, sync boost, display clocks: none of these counts.
         // The first is queried when the watch begins.
@@ -287,7 +287,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn heat_that_came_and_went_is_noticed() {
+    fn thermal_throttling_between_two_reads_is_noticed() {
         let (folder, library) = fake();
         fs::write(folder.path().join("thermal"), "500 500 700 700").unwrap();
         let mut watch = Watch::begin(Some(&library), "MIG-1").unwrap();
@@ -297,7 +297,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_device_that_does_not_count_heat_is_watched_by_its_reasons() {
+    fn a_device_without_thermal_counters_is_watched_by_throttle_reasons() {
         let (folder, library) = fake();
         fs::write(folder.path().join("no-violations"), "").unwrap();
         fs::write(folder.path().join("reasons"), "0 0 64").unwrap();
@@ -307,7 +307,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_gpu_that_virtual_machines_share_is_reported_from_one_that_is_passed_through() {
+    fn a_virtual_gpu_is_distinguished_from_a_passed_through_one() {
         let (folder, library) = fake();
         let told = || Watch::begin(Some(&library), "GPU-1").unwrap().is_virtual;
         assert_eq!(told(), Some(false));

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_that_of_the_only_expect_of_its_line() {
+    fn the_text_of_the_only_expect_of_a_line_is_found() {
         let text = |line: &str| text_in(line);
         assert_eq!(
             text(r#"let a = b.expect("at least three");"#).as_deref(),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_message_of_values_is_looked_up_and_only_where_the_source_is() {
+    fn only_value_messages_are_looked_up_if_the_source_exists() {
         // The line of this file with the text.
         let at =
             include_str!("expect_text.rs").lines().position(|it| it.contains("at least three"));

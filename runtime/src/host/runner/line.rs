@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_device_comes_with_the_runners_word_and_not_with_any_other() {
+    fn only_the_runners_go_ahead_hands_over_the_device() {
         let (handover, mut runner) = Handover::pair();
         let (sender, taken) = mpsc::channel();
         let waiting = thread::spawn(move || {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runner_that_is_gone_is_reported_nothing_and_disturbs_nothing() {
+    fn notices_to_a_vanished_runner_are_ignored() {
         let (handover, runner) = Handover::pair();
         drop(runner);
         handover.notify(Notice::Replied);

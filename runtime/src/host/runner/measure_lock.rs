@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_go_on_together_and_a_window_alone() {
+    fn stages_overlap_and_a_window_is_exclusive() {
         let device = Device::new();
         let (first, end_first) = stage(&device);
         let (second, end_second) = stage(&device);
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_follow_each_other_let_a_stage_in() {
+    fn consecutive_windows_let_a_stage_in() {
         let device = Device::new();
         let measuring = device.process();
         let window = measuring.window().unwrap();
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_that_hangs_is_reported_and_the_next_window_comes_when_it_ended() {
+    fn a_window_waits_for_a_hanging_stage_and_reports_it() {
         let device = Device::new();
         let (begun, end) = stage(&device);
         assert!(comes(&begun));
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_leaves_is_left_alone_until_it_is_gone() {
+    fn an_exiting_process_excludes_windows_until_it_is_gone() {
         let device = Device::new();
         let leave = |grace| {
             let mut process = device.process();
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn both_kinds_of_lock_can_be_had_over_nfs() {
+    fn lock_files_are_readable_and_writable_as_nfs_requires() {
         use std::io::{Read, Write};
 
         let quiet = Device::new().process();
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn the_runner_is_reported_of_a_wait_and_of_nothing_else() {
+    fn the_runner_is_notified_of_waits_only() {
         let device = Device::new();
         let (handover, mut runner) = Handover::pair();
         let mut measuring = MeasureLock::open(Some(&device.path), Rc::new(handover)).unwrap();

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_expression_that_fell_below_zero_is_reported_as_the_number_it_is() {
+    fn an_expression_below_zero_is_reported_with_its_value() {
         let told = |x: u64| Extent { x, y: 1, z: 1 }.launch("grid").unwrap_err().to_string();
         let below = 0_u64.wrapping_sub(5376);
         assert_eq!(told(below), "the grid has the x extent -5376: its expression falls below 0");

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_amount_that_fell_below_zero_is_refused() {
+    fn a_negative_amount_is_refused() {
         assert_eq!(amount("bytes", 7_u64).unwrap(), 7);
         let error = amount("bytes", 256_u64.wrapping_sub(1000)).unwrap_err();
         assert_eq!(error.to_string(), "`bytes` is -744: its expression falls below 0");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_truncated() {
+    fn values_that_do_not_fit_are_refused() {
         assert_eq!(convert::<u32>("n", 7_u64).unwrap(), 7);
         assert_eq!(convert::<f32>("a", 2.0).unwrap(), 2.0);
         assert_eq!(convert::<f32>("a", 3_u64).unwrap(), 3.0);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_lie_where_c_puts_them_and_between_them_is_nothing() {
+    fn fields_have_c_offsets_and_zeroed_padding() {
         let told = bytes(Mixed { flag: true, wide: 0x0102, pair: [3, 0x0405] });
         let expected =
             [[1, 0, 0, 0, 0, 0, 0, 0], [2, 1, 0, 0, 0, 0, 0, 0], [3, 0, 5, 4, 0, 0, 0, 0]];

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn links_to_other_gpus_are_told_apart_and_inactive_ones_count_as_slots() {
+    fn links_are_grouped_by_peer_and_inactive_ones_count_as_slots() {
         let (folder, library) = fake();
         fs::write(folder.path().join("nvlink"), "4 3 5 0 25781").unwrap();
         let found = read(Some(&library), "GPU-1").unwrap();
