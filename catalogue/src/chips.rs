@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_chip_has_its_metrics_and_none_of_another() {
+    fn every_chip_has_exactly_its_metrics() {
         let chips = Chips::shipped();
         let count = |chip: &str| chips.metrics(chip).unwrap().count();
         // As cupti/tests/catalogue.rs counts them.

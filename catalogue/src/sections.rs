@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_may_set_the_direction_of_a_metric_that_is_known() {
+    fn a_section_may_set_the_direction_of_a_known_metric() {
         let file = |text: &str| OwnFile { path: "own.toml".into(), text: text.to_owned() };
         let text = "title = \"Own\"\n[[metrics]]\nlabel = \"grid\"\nname = \"launch__grid_size\"\n\
                     direction = \"lower\"\n";
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_and_sections_are_joined_and_shown_in_one_order() {
+    fn sets_and_sections_are_joined_in_a_fixed_order() {
         assert_eq!(
             ids(&chosen(&[Set::Basic], &["schedulerstats"], "GH100")),
             ["SpeedOfLight", "SchedulerStats", "LaunchStats", "Occupancy"]
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chip_family_has_names_of_its_own() {
+    fn metric_names_depend_on_the_chip_family() {
         let name = |chip: &str, label: &str| {
             let sections = chosen(&[Set::Full], &[], chip);
             let columns = sections.into_iter().flat_map(|section| section.columns);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chip_may_be_written_in_any_case() {
+    fn chip_names_ignore_case() {
         let text = "title = \"Mine\"\n[[metrics]]\nlabel = \"a\"\nname = \"ipc\"\nchips = { gh = \"waves\" }\n";
         let file = OwnFile { path: "Mine.toml".into(), text: text.into() };
         let sections = read_sections(&[file]).unwrap();
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_that_is_not_there_is_refused_with_the_nearest() {
+    fn an_unknown_section_is_refused_with_the_nearest() {
         let asked = ["Ocupancy", "LaunchStats", "zzz"].map(str::to_owned);
         let failure = Sections::built_in().unwrap().choose(&[], &asked, None);
         assert_eq!(
@@ -316,7 +316,7 @@ name = "sm__cycles_active.avg"
 "#;
 
     #[test]
-    fn a_counter_that_no_chip_has_is_refused_where_it_is_written() {
+    fn an_unknown_counter_is_refused_at_its_position() {
         let read = |text: &str, knows: bool| {
             let file = OwnFile { path: "Own.toml".into(), text: text.to_owned() };
             let sections = Sections::built_in().unwrap().with(&[file], |_| knows);

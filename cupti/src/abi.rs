@@ -292,7 +292,7 @@ mod tests {
     /// The header's macro `STRUCT_SIZE`, which cudarc took over for the version it was built for.
     #[cfg(feature = "cuda-12060")]
     #[test]
-    fn sizes_are_those_of_the_headers() {
+    fn struct_sizes_match_the_headers() {
         fn size<T: Parameters>() -> u32 {
             u32::try_from(T::STRUCT_SIZE).unwrap()
         }
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_those_of_cuda_12_6() {
+    fn struct_sizes_match_cuda_12_6() {
         assert_eq!(sys::CUpti_RangeProfiler_SetConfig_Params::STRUCT_SIZE, 90);
         assert_eq!(sys::CUpti_RangeProfiler_Stop_Params::STRUCT_SIZE, 41);
         assert_eq!(sys::CUpti_RangeProfiler_Enable_Params::STRUCT_SIZE, 32);

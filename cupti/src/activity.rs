@@ -753,7 +753,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_other_kinds_are_passed_over() {
+    fn records_of_other_kinds_are_skipped() {
         let recorded = read(&record(40, &[]));
         assert_eq!((recorded.work.len(), recorded.calls.len()), (0, 0));
     }

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_codes_that_users_meet_have_advice_of_their_own() {
+    fn common_codes_have_specific_advice() {
         let general = Code::Other(77).advice();
         for number in [1, 15, 17, 26, 27, 33, 35, 36, 38, 39, 40, 41, 42, 43, 44, 45, 46, 999] {
             let code = Code::from_number(number);

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sealed_image_comes_back_whatever_its_place_in_memory() {
+    fn a_sealed_image_is_opened_at_any_alignment() {
         let sealed = Kind::Config.seal(b"some image");
         let mut shifted = vec![0; 3];
         shifted.extend(&sealed);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn no_altered_byte_no_cut_and_no_other_kind_gets_through() {
+    fn altered_truncated_or_foreign_images_are_refused() {
         let sealed = Kind::CounterData.seal(b"some image");
         assert_eq!(Kind::Config.open(&sealed), None);
         for at in 0..sealed.len() {

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_that_failed_is_reported_until_the_program_continues() {
+    fn a_failed_launch_is_reported_until_the_program_continues() {
         let (refused, freed) = ((INVALID_VALUE, launch(2048, INVALID_VALUE)), (0, None));
         let still_busy = (NOT_READY, None);
         assert_eq!(left(&[refused.clone(), freed.clone(), still_busy]), Some(2048));

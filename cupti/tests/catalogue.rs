@@ -117,8 +117,8 @@ fn every_base_metric_of_every_kind_has_properties_and_submetrics() {
 }
 
 #[test]
-fn validation_says_what_is_wrong_and_what_exists() {
-    isolated("validation_says_what_is_wrong_and_what_exists", || {
+fn validation_names_wrong_metrics_and_alternatives() {
+    isolated("validation_names_wrong_metrics_and_alternatives", || {
         let host = host("GH100");
         let said = |name| host.validate(name).unwrap_err().to_string();
         host.validate("lts__t_sector_hit_rate.pct").unwrap();

@@ -43,8 +43,8 @@ const SASS: &[&str] = &[
 
 /// Counted with 13.0.85 by an independent program in another language, on the same four chips.
 #[test]
-fn sets_of_metrics_cost_the_passes_they_are_known_to_cost() {
-    isolated("sets_of_metrics_cost_the_passes_they_are_known_to_cost", || {
+fn sets_of_metrics_need_the_known_number_of_passes() {
+    isolated("sets_of_metrics_need_the_known_number_of_passes", || {
         let sass_and_hardware = [SASS, &["smsp__inst_executed.sum"]].concat();
         let sm_throughput = &SPEED_OF_LIGHT[..1];
         let chips = ["GH100", "GA100", "AD102", "GB100"].map(host);
@@ -94,8 +94,8 @@ fn all_wrong_names_are_reported_at_once() {
 }
 
 #[test]
-fn metrics_that_cannot_be_combined_come_back_in_groups_that_can() {
-    isolated("metrics_that_cannot_be_combined_come_back_in_groups_that_can", || {
+fn incompatible_metrics_are_split_into_groups() {
+    isolated("incompatible_metrics_are_split_into_groups", || {
         let host = host("GH100");
         let asked = ["sm__cycles_active.avg", "pcie__read_bytes.sum", "dram__bytes.sum"];
         let problem = host.config_image(&asked).unwrap_err();
@@ -124,8 +124,8 @@ fn a_listed_metric_that_cannot_be_collected_is_named() {
 
 /// CUPTI itself crashes on most of these.
 #[test]
-fn bytes_that_are_no_image_never_reach_cupti() {
-    isolated("bytes_that_are_no_image_never_reach_cupti", || {
+fn invalid_images_never_reach_cupti() {
+    isolated("invalid_images_never_reach_cupti", || {
         let api = HostApi::load(&locate(Some(pinned())).unwrap()).unwrap();
         let mut host = Host::new(api, "GH100", None).unwrap();
         let config = host.config_image(SCHEDULER).unwrap();

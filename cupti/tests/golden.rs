@@ -32,8 +32,8 @@ fn api() -> HostApi {
 }
 
 #[test]
-fn counter_data_of_an_h200_evaluates_to_what_the_h200_said() {
-    isolated("counter_data_of_an_h200_evaluates_to_what_the_h200_said", || {
+fn counter_data_of_an_h200_evaluates_to_its_recorded_values() {
+    isolated("counter_data_of_an_h200_evaluates_to_its_recorded_values", || {
         let (record, api) = (record(), api());
         let names = metrics(&record);
         let availability = read("availability.bin");
@@ -53,8 +53,8 @@ fn counter_data_of_an_h200_evaluates_to_what_the_h200_said() {
 }
 
 #[test]
-fn ranges_are_told_by_name_without_a_gpu() {
-    isolated("ranges_are_told_by_name_without_a_gpu", || {
+fn ranges_are_named_without_a_gpu() {
+    isolated("ranges_are_named_without_a_gpu", || {
         let (api, image) = (api(), read("application.counters"));
         let names: Vec<String> = (0..api.range_count(&image).unwrap())
             .map(|i| api.range_name(&image, i).unwrap())
@@ -64,8 +64,8 @@ fn ranges_are_told_by_name_without_a_gpu() {
 }
 
 #[test]
-fn the_config_of_the_h200_is_the_one_made_here_and_takes_as_many_passes() {
-    isolated("the_config_of_the_h200_is_the_one_made_here_and_takes_as_many_passes", || {
+fn the_config_image_of_an_h200_is_reproduced() {
+    isolated("the_config_image_of_an_h200_is_reproduced", || {
         let (record, api) = (record(), api());
         let host = Host::new(api, "GH100", Some(&read("availability.bin"))).unwrap();
         let made = host.config_image(&metrics(&record)).unwrap();

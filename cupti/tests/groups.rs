@@ -43,8 +43,8 @@ fn sass_patched_metrics_take_a_pass_of_their_own_in_the_same_image() {
 }
 
 #[test]
-fn links_are_a_group_of_their_own_and_every_group_has_a_config_image() {
-    isolated("links_are_a_group_of_their_own_and_every_group_has_a_config_image", || {
+fn links_form_a_separate_group_with_a_config_image() {
+    isolated("links_form_a_separate_group_with_a_config_image", || {
         for chip in ["GH100", "GA100", "AD102", "GB100"] {
             let host = host(chip);
             let asked = [&PCIE[..1], HARDWARE, SASS, &PCIE[1..], &HARDWARE[..1]].concat();
@@ -71,8 +71,8 @@ fn nvlink_goes_with_pcie_and_a_time_with_either() {
 }
 
 #[test]
-fn what_no_group_can_take_is_named() {
-    isolated("what_no_group_can_take_is_named", || {
+fn uncollectable_metrics_are_named() {
+    isolated("uncollectable_metrics_are_named", || {
         let host = host("GH100");
         let alone = "CTC.TriageCompute.ctc__throughput.avg.pct_of_peak_sustained_elapsed";
         let problem = host.groups(&[HARDWARE[0], PCIE[0], alone]).unwrap_err();

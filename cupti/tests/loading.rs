@@ -200,8 +200,8 @@ fn an_old_toolkit_does_not_hide_a_newer_library() {
 }
 
 #[test]
-fn what_is_named_and_no_library_is_told_as_what_it_is() {
-    isolated("what_is_named_and_no_library_is_told_as_what_it_is", || {
+fn a_named_file_that_is_not_a_library_is_described() {
+    isolated("a_named_file_that_is_not_a_library_is_described", || {
         let folder = tempfile::tempdir().unwrap();
         let text = folder.path().join("libcupti.so.13");
         fs::write(&text, "not a library, and longer than the head of one would be if it were one")
@@ -221,8 +221,8 @@ fn what_is_named_and_no_library_is_told_as_what_it_is() {
 }
 
 #[test]
-fn a_library_without_nvperf_beside_it_is_not_taken() {
-    isolated("a_library_without_nvperf_beside_it_is_not_taken", || {
+fn a_library_without_nvperf_is_skipped() {
+    isolated("a_library_without_nvperf_is_skipped", || {
         let folder = tempfile::tempdir().unwrap();
         fs::copy(pinned().join("libcupti.so.13"), folder.path().join("libcupti.so.13")).unwrap();
         let error = locate(Some(folder.path())).unwrap_err();
@@ -234,8 +234,8 @@ fn a_library_without_nvperf_beside_it_is_not_taken() {
 }
 
 #[test]
-fn collection_begins_only_where_a_driver_answers() {
-    isolated("collection_begins_only_where_a_driver_answers", || {
+fn collection_needs_a_working_driver() {
+    isolated("collection_needs_a_working_driver", || {
         let api = HostApi::load(&locate(Some(pinned())).unwrap()).unwrap();
         match (probe(), Target::initialize(api)) {
             (Err(problem), Err(TargetError::Driver(refused))) => assert_eq!(refused, problem),

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn only_throughputs_have_one_and_every_constituent_is_a_metric_of_the_chip() {
+    fn breakdowns_of_throughputs_contain_only_metrics_of_the_chip() {
         let chips = Chips::shipped();
         assert_eq!(chips.breakdown("lts__t_sectors.sum", Some("GH100")), None);
         assert_eq!(chips.breakdown("sm__thruput", Some("GH100")), None);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_throughput_is_refused_with_the_nearest() {
+    fn a_metric_that_is_not_a_throughput_is_refused_with_the_nearest() {
         let chips = Chips::shipped();
         assert_eq!(
             chips.on_any(&["breakdown:sm__throughput", "breakdown:lts__throughput"]),

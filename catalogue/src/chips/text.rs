@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_is_not_understood_is_named() {
+    fn an_invalid_line_is_refused_by_number() {
         let head = "cupti 13.0\nchips A B\nsubmetrics .sum\non 0 1\nnature c 0 0\tsm\tcycle\n";
         let parsed = |rest: &str| parse(&format!("{head}{rest}"));
         let chips = parsed("names\n0\t0\tsm__a\n0\t4\tb\n").unwrap();

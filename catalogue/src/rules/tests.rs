@@ -83,7 +83,7 @@ const SECTORS: [(&str, f64); 4] = [
 ];
 
 #[test]
-fn an_estimate_of_time_leaves_other_units_the_time_they_need() {
+fn an_estimated_gain_is_limited_by_other_units() {
     // Nine tenths of the sectors are wasted, and memory is busy all the time; but the pipelines
     // need 95% of it anyway.
     let sm = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
@@ -99,7 +99,7 @@ fn an_estimate_of_time_leaves_other_units_the_time_they_need() {
 }
 
 #[test]
-fn a_noisy_counter_must_be_beyond_its_noise() {
+fn a_noisy_counter_must_exceed_its_noise() {
     let values = |achieved: f64| {
         [
             ("theoretical_occupancy", 80.0),
@@ -115,7 +115,7 @@ fn a_noisy_counter_must_be_beyond_its_noise() {
 }
 
 #[test]
-fn a_rule_without_its_counters_is_silent_and_they_are_named() {
+fn a_rule_with_missing_counters_is_silent_and_names_them() {
     assert_eq!(advise(&[("launch__block_size", 64.0)]), []);
     let (rules, catalogue) = (rules(), known());
     let terms = AdviceContext { rules: &rules, catalogue: &catalogue, device: None };
@@ -126,7 +126,7 @@ fn a_rule_without_its_counters_is_silent_and_they_are_named() {
 }
 
 #[test]
-fn the_counters_of_a_chip_are_those_that_it_has() {
+fn rules_request_only_counters_of_the_chip() {
     let rules = rules();
     let hopper = metrics(&rules, Some("GH100"));
     let gmma = "smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio";
@@ -147,7 +147,7 @@ fn wrong_rule(change: (&str, &str)) -> String {
 }
 
 #[test]
-fn what_is_wrong_with_a_rule_is_reported_with_file_line_and_remedy() {
+fn an_invalid_rule_is_reported_with_file_line_and_remedy() {
     let told = |from: &str, to: &str| wrong_rule((from, to));
     let text = told("share >= 10\"", "share => 10\"");
     assert!(text.contains("expected a comparison\n  --> own.toml:4\n"), "{text}");
@@ -173,7 +173,7 @@ fn what_is_wrong_with_a_rule_is_reported_with_file_line_and_remedy() {
 }
 
 #[test]
-fn a_language_that_is_none_and_a_name_in_its_words_are_refused() {
+fn unknown_languages_and_names_in_remedies_are_refused() {
     let with =
         |table: &str| wrong_rule(("[inputs]\n", &format!("[remedy_in]\n{table}\n[inputs]\n")));
     let text = with("cudo = \"Pad it.\"");
@@ -194,7 +194,7 @@ fn remedy(id: &str, values: &[(&str, f64)], language: Option<Language>) -> Strin
 }
 
 #[test]
-fn a_remedy_names_what_the_language_of_the_kernel_has() {
+fn a_remedy_names_functions_of_the_kernels_language() {
     let op = |op: &str| format!("ptx__thread_inst_executed_op_{op}_pred_on.sum");
     let [add, mul, fused] = ["fadd", "fmul", "ffma"].map(op);
     let counts = [(add.as_str(), 40.0), (mul.as_str(), 40.0), (fused.as_str(), 20.0)];
@@ -263,7 +263,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn no_values_make_a_rule_panic_or_say_what_is_no_number(
+    fn no_values_make_a_rule_panic_or_print_nan(
         numbers in prop::collection::vec(any_value(), 200),
     ) {
         let rules = rules();

@@ -108,14 +108,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_fits_together_is_one_group() {
+    fn compatible_metrics_form_one_group() {
         let names = ["sm__a.sum", "dram__b.sum", "sm__c.sum"];
         assert_eq!(partition(&names, |_| true), [names.to_vec()]);
         assert!(partition(&[], |_| true).is_empty());
     }
 
     #[test]
-    fn units_that_refuse_each_other_are_distinguished_by_few_questions() {
+    fn incompatible_units_are_separated_with_few_queries() {
         let link = |name: &&str| name.starts_with("pcie__");
         let mut asked = 0;
         let names: Vec<String> = (0..100).map(|i| format!("sm__{i}.sum")).collect();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_whose_own_names_refuse_each_other_is_split_further() {
+    fn a_unit_with_incompatible_metrics_is_split() {
         let names = ["l2__a.sum", "sm__b.sum", "sm__c.sum"];
         let both = |group: &[&str]| group.contains(&"sm__b.sum") && group.contains(&"sm__c.sum");
         let groups = partition(&names, |group| !both(group));

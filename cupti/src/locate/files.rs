@@ -66,7 +66,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_folder_gives_its_newest_library_first_and_nothing_else() {
+    fn libraries_of_a_folder_are_sorted_newest_first() {
         let root = tree(&[
             "libcupti.so.12",
             "libcupti.so.13",

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_path_that_does_not_open_ends_the_search() {
+    fn an_unusable_named_path_ends_the_search() {
         let root = tree(&["libcupti.so.13"]);
         let search = Search {
             explicit: Some(root.path().join("libcupti.so.13")),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_found_names_every_place() {
+    fn a_failed_search_names_every_place() {
         let search = Search {
             toolkits: vec!["/nowhere".into()],
             library_path: Some("/neither".into()),

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_obstacle_names_its_code() {
+    fn an_unsupported_level_names_its_code() {
         let fine = Level::Supported;
         let support = Support {
             overall: Level::Unsupported,

@@ -189,7 +189,7 @@ fn of_instructions() -> Vec<Case> {
 }
 
 #[test]
-fn each_rule_speaks_and_is_silent_at_its_edge() {
+fn each_rule_fires_and_stops_at_its_threshold() {
     let cases = [of_units(), of_launches(), of_memory(), of_instructions()].concat();
     let tried: BTreeSet<&str> = cases.iter().map(|(rule, ..)| &**rule).collect();
     let rules = rules();

@@ -19,7 +19,7 @@ fn recorded(name: &str) -> Run {
 }
 
 #[test]
-fn the_counters_of_the_examples_say_what_is_known_of_them() {
+fn counters_of_the_examples_give_the_recorded_advice() {
     let mut by_kernel: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (key, values) in counted() {
         let values: Vec<(&str, f64)> = values.iter().map(|(name, v)| (&**name, *v)).collect();
@@ -37,7 +37,7 @@ fn the_counters_of_the_examples_say_what_is_known_of_them() {
 }
 
 #[test]
-fn the_times_of_saxpy_tell_the_best_block() {
+fn times_of_saxpy_advise_the_best_block() {
     let run = recorded("h200-saxpy-60.json");
     let advice = of_run(&run, &rules(), &known());
     let said: Vec<&str> =
@@ -46,7 +46,7 @@ fn the_times_of_saxpy_tell_the_best_block() {
 }
 
 #[test]
-fn the_times_of_other_examples_tell_their_best() {
+fn times_of_other_examples_advise_their_best_values() {
     let run = recorded("h200-others-20.json");
     let advice = of_run(&run, &rules(), &known());
     let said: Vec<String> = advice

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_buffer_of_printf_is_not_spilled() {
+fn local_memory_of_printf_is_not_reported_as_spills() {
     let local = |loads: f64| {
         let values = [
             ("smsp__sass_inst_executed_op_local_ld.sum", loads),
@@ -16,7 +16,7 @@ fn the_buffer_of_printf_is_not_spilled() {
 
 /// All lanes read one `float4`: a GPU's counters cannot tell its wavefronts from conflicts.
 #[test]
-fn a_broadcast_needs_no_padding() {
+fn a_broadcast_gets_no_advice_on_padding() {
     let conflicts = |bytes: f64| {
         let values = [
             ("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", 400.0),
@@ -31,7 +31,7 @@ fn a_broadcast_needs_no_padding() {
 
 /// `(x + x) * SCALE`: as many additions as multiplications, and none takes a product.
 #[test]
-fn nothing_is_fused_where_no_addition_takes_a_product() {
+fn fusing_is_advised_only_if_an_addition_takes_a_product() {
     let fusable = |count: f64| {
         let values = [
             ("ptx__thread_inst_executed_op_fadd_pred_on.sum", 100.0),
