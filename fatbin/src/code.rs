@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn another_function_has_none_and_a_damaged_file_is_an_error() {
+    fn an_unknown_function_has_no_code_and_a_damaged_file_is_an_error() {
         assert_eq!(MachineCode::read(CUBIN, "nothing"), Ok(None));
         for length in [0, 16, 64, 0x4918] {
             assert!(MachineCode::read(&CUBIN[..length], "trouble").is_err(), "{length}");

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_off_is_reported_and_not_read() {
+    fn a_truncated_file_is_refused() {
         let file = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert!(named(b"#!/bin/sh", ".oxart").unwrap_err().contains("not an ELF file"));
         for length in [16, 64, 4096] {

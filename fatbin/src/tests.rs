@@ -54,7 +54,7 @@ fn frames_of_every_level_are_unpacked() {
 proptest! {
     /// Few symbols and many, with and without repeats.
     #[test]
-    fn what_zstandard_compresses_is_unpacked(
+    fn output_of_zstandard_is_unpacked(
         pieces in prop::collection::vec((prop::collection::vec(0..=255_u8, 1..300), 1..9_usize, 1..8_u32), 1..20),
         level in -3..20,
     ) {
@@ -80,7 +80,7 @@ proptest! {
 }
 
 #[test]
-fn members_state_their_targets_and_give_their_content() {
+fn members_have_their_targets_and_contents() {
     let mut file = bytes("50ed55ba 0100 1000 98000000 00000000");
     for (kind, arch, content) in
         [(1, 80, &b".version 8.0\0\0\0\0"[..]), (2, 90, b"\x7fELF\0\0\0\0")]
