@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_reported_as_it_is_written() {
+    fn a_subexpression_is_reported_as_written() {
         let told = |text: &str| written(&syn::parse_str(text).unwrap());
         for text in [
             "n - 64",

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_that_a_manifest_or_its_workspace_gives_is_found() {
+    fn a_renamed_crate_is_found_in_manifest_or_workspace() {
         let name = |root: &str, own: &str| renamed(own, || Some(root.to_owned()));
         let workspace = "[workspace]\n[workspace.dependencies]\n\
                          gpu-p = { path = \"../gpuprof\", package = \"gpuprof\" }\n";

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_item_is_an_error() {
+    fn an_invalid_item_is_refused() {
         for (text, message) in [
             ("block", "expected NAME = VALUE"),
             ("block =", "`block` has no value"),

@@ -541,7 +541,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_generator_for_a_number_is_refused_in_words() {
+    fn a_generator_for_a_number_is_refused() {
         let item: ItemFn = syn::parse_quote!(
             unsafe fn k(n: u32, x: *const f32) {}
         );
@@ -565,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_that_the_type_cannot_hold_is_refused_in_words() {
+    fn a_generator_beyond_the_element_type_is_refused() {
         let item: ItemFn = syn::parse_quote!(
             unsafe fn k(index: *const f16x2, x: &[u32]) {}
         );
@@ -588,7 +588,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tolerance_of_integers_is_refused_and_one_of_a_type_that_may_be_a_float_is_not() {
+    fn a_tolerance_is_refused_for_integers_only() {
         let parse = |verification: &str, types: &str, item: &ItemFn| {
             let attribute = format!(
                 "series(block = [64]{types}), grid = 1, args(zeros(4), zeros(4)), verify = on_host, \

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_binary_suffix_has_the_meaning_that_it_has_in_an_axis() {
+    fn binary_suffixes_mean_the_same_as_in_an_axis() {
         for (text, expected) in [
             ("16K", "16384"),
             ("f(n, 2 * 1M + 3)", "f (n , 2 * 1048576 + 3)"),

@@ -204,7 +204,7 @@ mod tests {
                          DisjointSlice<f32>) { body() }";
 
     #[test]
-    fn the_function_stays_as_it_is_and_leaves_what_its_macro_tells() {
+    fn the_function_is_unchanged_and_registered_as_a_declaration() {
         let told = expanded(
             "series(block = [64], n = [1K]), grid = n / block, args(2.0, random(n), zeros(n))",
             SAXPY,
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_launched_is_refused_in_words() {
+    fn an_unlaunchable_kernel_is_refused() {
         let series = "series(block = [64]), grid = 1, args(0)";
         let refused = |item: &str| expanded(series, item).unwrap_err();
         assert!(

@@ -187,14 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn braces_are_reported_as_c_asks_for_them() {
+    fn format_braces_become_c_formats() {
         let (pieces, shown) = braces("{i} is {:08.3}, {x:#x} {:<4} {:?} {{}} 100 %").unwrap();
         assert_eq!(pieces, ["", " is ", ", ", " ", " ", " {} 100 %"]);
         assert_eq!(shown, ["i:", ":08.3f", "x:#x", ":-4", ":"]);
     }
 
     #[test]
-    fn what_cannot_be_shown_is_refused() {
+    fn an_unsupported_format_is_refused() {
         assert!(braces("{").unwrap_err().starts_with("a `{` is not closed"));
         assert!(braces("}").unwrap_err().starts_with("a `}` closes nothing"));
         assert!(braces("{:^5}").unwrap_err().starts_with("`{:^5}` is not known"));

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_an_axis() {
+    fn unknown_keys_are_axes() {
         let series =
             parse("block = 64..1024, n = 1K, 2K, name = \"c\", metrics(registers), check(race)")
                 .unwrap();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_a_kernel_are_refused_with_what_to_do() {
+    fn keys_of_a_kernel_on_a_series_are_refused_with_the_remedy() {
         let Err(message) = parse("bytes = 4, series(n = 1), treshold(\"x\")") else {
             panic!("accepted");
         };

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_with_a_signature_is_said_at_once() {
+    fn all_errors_of_a_signature_are_reported_at_once() {
         let text = "async fn k(x: &mut [f32], y: *mut f32, _: u32, z: &f32) -> u32 { 0 }";
         let Err(message) = check(text) else {
             panic!("accepted");
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_of_cuda_oxide_take_their_own_slices() {
+    fn kernels_of_cuda_oxide_take_the_slices_of_cuda_oxide() {
         let mut errors = Errors::default();
         let item = "fn k(x: *const f32, a: &mut [u32], y: DisjointSlice<f64, Runtime2DIndex>) {}";
         let read = parameters(&syn::parse_str(item).unwrap(), (Dialect::Oxide, &[]), &mut errors);

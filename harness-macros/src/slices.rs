@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_slices_stays_as_it_is() {
+    fn a_kernel_without_slices_is_unchanged() {
         let (inputs, block) = expanded("unsafe fn k(x: *const f32) { body() }");
         assert_eq!((inputs.as_str(), block.as_str()), ("x : * const f32", "{ body () }"));
     }

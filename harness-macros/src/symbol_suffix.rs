@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_do_not_run_into_each_other() {
+    fn hashed_parts_are_separated() {
         assert_ne!(hash(&["ab", "c"]), hash(&["a", "bc"]));
         assert_eq!(hash(&["saxpy"]).len(), 8);
     }

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn every_combination_has_an_arm_of_its_own() {
+    fn every_combination_of_types_has_its_own_arm() {
         let axis = |text: &str, types: &[&str]| TypeAxis {
             name: Ident::new(text, proc_macro2::Span::call_site()),
             values: types.iter().map(|ty| Ident::new(ty, proc_macro2::Span::call_site())).collect(),

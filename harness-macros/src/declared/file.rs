@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_path_is_reported_with_what_is_near() {
+    fn a_wrong_path_is_reported_with_the_nearest() {
         let nowhere = |named, near: &str| {
             format!(
                 "there is no `{named}` in the package's folder; paths are relative to it{near} …"
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_no_file_and_a_file_no_folder() {
+    fn a_folder_for_a_file_and_a_file_for_a_folder_are_reported() {
         let folder = "`kernels` is a folder, which has `kernels/scan.cu`";
         assert_eq!(told_of("kernels", Kind::File), folder);
         let file =

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_clusters_and_contracts_are_promises() {
+    fn launch_bounds_clusters_and_contracts_become_constraints() {
         assert_eq!(
             expand_fields("#[launch_bounds(256, 2)] #[cuda_device::cluster_launch(4)] fn k() {}"),
             "gp::__private::Contract{max_threads:Some((256)asu64),cluster:Some([4,1,1]),\
