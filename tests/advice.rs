@@ -35,7 +35,7 @@ fn a_strided_load_is_advised_on_and_the_report_of_the_stored_run_says_the_same()
 }
 
 #[test]
-fn a_rule_of_ones_own_speaks_and_a_wrong_one_is_refused_before_anything_runs() {
+fn a_custom_rule_gives_advice_and_an_invalid_one_is_refused() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let write = |when: &str| {
         let text = format!(
@@ -60,7 +60,7 @@ fn a_rule_of_ones_own_speaks_and_a_wrong_one_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_rule_of_ones_own_speaks_in_json_lines_and_where_only_the_run_is() {
+fn a_custom_rule_gives_advice_in_json_lines_and_from_a_stored_run() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let path = |name: &str| folder.path().join(name).display().to_string();
     let (rules, run) = (path("rules"), path("run.json"));
@@ -97,7 +97,7 @@ fn a_rule_of_ones_own_speaks_in_json_lines_and_where_only_the_run_is() {
 }
 
 #[test]
-fn the_counters_of_rules_are_collected_where_the_chip_has_them_and_their_cost_is_told() {
+fn counters_of_rules_are_collected_and_their_cost_reported() {
     let gpu = FakeGpu::new();
     let workspace = Workspace::fixture("workshop");
     let arguments = [&STRIDED[..], &["--repeat", "1", "--no-gate", "--advice"]].concat();

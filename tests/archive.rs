@@ -60,7 +60,7 @@ fn refusal(change: impl FnOnce(Archive) -> Archive) -> String {
 }
 
 #[test]
-fn an_archive_is_listed_and_checked_where_nothing_is_built() {
+fn an_archive_is_listed_and_checked_without_a_build() {
     let (_folder, file) = archived();
     let folder = file.parent().expect("archives lie in folders");
     let there = |command: &[&str]| {
@@ -84,7 +84,7 @@ fn an_archive_is_listed_and_checked_where_nothing_is_built() {
 }
 
 #[test]
-fn making_an_archive_says_what_is_in_it() {
+fn making_an_archive_reports_its_contents() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let missing = folder.path().join("missing/vector.tar.zst");
     let refused = make(&missing).exits_with(110).stderr;
@@ -128,7 +128,7 @@ fn the_counters_of_an_archive_are_those_of_the_workspace() {
 }
 
 #[test]
-fn a_line_without_its_source_at_hand_shows_its_ptx_and_the_file_says_so() {
+fn a_line_without_source_text_shows_its_ptx() {
     let there = Packed::new();
     there.tool(&["gather", "--quiet", "--no-gate"]).run().exits_with(0);
     let shown = there.other(&["report", "--source"]).run().exits_with(0).stdout;
@@ -138,7 +138,7 @@ fn a_line_without_its_source_at_hand_shows_its_ptx_and_the_file_says_so() {
 }
 
 #[test]
-fn a_table_of_no_series_is_no_pass_under_strict() {
+fn a_table_that_matches_no_series_fails_a_strict_run() {
     let (folder, file) = archived();
     let table = "[series.\"nothing\"]\nthresholds = [\"registers <= 1\"]\n";
     fs::write(folder.path().join("own.toml"), table).expect("it can be written");
@@ -151,7 +151,7 @@ fn a_table_of_no_series_is_no_pass_under_strict() {
 }
 
 #[test]
-fn a_plan_is_reported_to_programs() {
+fn a_plan_is_available_as_json() {
     let (_folder, file) = archived();
     let plan = run_there(&file, &["scale", "--dry-run", "--message-format", "json"]).exits_with(0);
     let series = plan.events_of("series-planned");
@@ -170,7 +170,7 @@ fn an_archive_is_unpacked_where_asked() {
 }
 
 #[test]
-fn an_archive_that_is_not_there() {
+fn a_missing_archive_is_refused() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     assert_snapshot!(run_there(&folder.path().join("none.tar.zst"), &[]).transcript(), @"
     exit code: 103
@@ -182,7 +182,7 @@ fn an_archive_that_is_not_there() {
 }
 
 #[test]
-fn a_file_that_is_no_archive() {
+fn a_file_that_is_not_an_archive_is_refused() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let file = folder.path().join("notes.tar.zst");
     fs::write(&file, "not compressed").expect("it can be written");
@@ -196,7 +196,7 @@ fn a_file_that_is_no_archive() {
 }
 
 #[test]
-fn an_archive_that_another_program_made() {
+fn an_archive_of_another_program_is_refused() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let file = folder.path().join("other.tar.zst");
     Archive(vec![Entry { path: "README".into(), bytes: b"hello".to_vec() }]).write(&file);
@@ -210,7 +210,7 @@ fn an_archive_that_another_program_made() {
 }
 
 #[test]
-fn an_archive_that_was_cut_off() {
+fn a_truncated_archive_is_refused() {
     let (_folder, file) = archived();
     Archive::truncate(&file);
     assert_snapshot!(run_there(&file, &[]).transcript(), @"
@@ -223,7 +223,7 @@ fn an_archive_that_was_cut_off() {
 }
 
 #[test]
-fn a_file_that_the_manifest_lists_and_the_archive_lacks() {
+fn a_file_missing_in_the_archive_is_refused() {
     let without_ptx = |mut archive: Archive| {
         archive.0.retain(|entry| entry.path != "kernels/vector.ptx");
         archive
@@ -238,7 +238,7 @@ fn a_file_that_the_manifest_lists_and_the_archive_lacks() {
 }
 
 #[test]
-fn a_file_that_the_manifest_does_not_list() {
+fn a_file_missing_in_the_manifest_is_refused() {
     let with_guest = |mut archive: Archive| {
         archive.0.push(Entry { path: "kernels/guest.ptx".into(), bytes: Vec::new() });
         archive
@@ -253,7 +253,7 @@ fn a_file_that_the_manifest_does_not_list() {
 }
 
 #[test]
-fn a_path_that_leaves_its_folder() {
+fn a_path_outside_its_folder_is_refused() {
     let with_escape = |mut archive: Archive| {
         archive.0.push(Entry { path: "../escaped".into(), bytes: Vec::new() });
         archive
@@ -268,7 +268,7 @@ fn a_path_that_leaves_its_folder() {
 }
 
 #[test]
-fn a_name_that_is_a_command_of_a_ci_runner() {
+fn a_name_that_is_a_ci_command_is_escaped() {
     let with_command = |mut archive: Archive| {
         let path = "kernels/\n::error::gone\u{1b}[2J".into();
         archive.0.push(Entry { path, bytes: Vec::new() });
@@ -285,7 +285,7 @@ fn a_name_that_is_a_command_of_a_ci_runner() {
 }
 
 #[test]
-fn an_archive_that_unpacks_to_far_more_than_it_is() {
+fn an_archive_with_an_excessive_compression_ratio_is_refused() {
     let bomb = |archive: Archive| {
         let mut archive = archive.with_manifest(|manifest| {
             manifest["files"]["kernels/bomb.ptx"] = "00".into();
@@ -300,7 +300,7 @@ fn an_archive_that_unpacks_to_far_more_than_it_is() {
 }
 
 #[test]
-fn a_harness_whose_path_leaves_its_folder() {
+fn a_harness_path_outside_its_folder_is_refused() {
     let elsewhere = |archive: Archive| {
         archive.with_manifest(|manifest| {
             manifest["harnesses"][0]["file"] = "/bin/true".into();
@@ -317,7 +317,7 @@ fn a_harness_whose_path_leaves_its_folder() {
 }
 
 #[test]
-fn a_file_with_another_content() {
+fn a_file_with_a_wrong_hash_is_refused() {
     let altered = |mut archive: Archive| {
         archive.entry("kernels/vector.ptx").bytes.push(b'\n');
         archive
@@ -332,7 +332,7 @@ fn a_file_with_another_content() {
 }
 
 #[test]
-fn executables_for_another_architecture() {
+fn executables_for_another_architecture_are_refused() {
     let foreign = |archive: Archive| {
         archive.with_manifest(|manifest| manifest["platform"] = "riscv64-linux".into())
     };
@@ -347,7 +347,7 @@ fn executables_for_another_architecture() {
 }
 
 #[test]
-fn an_archive_of_another_format() {
+fn an_archive_of_another_format_is_refused() {
     let newer = |archive: Archive| archive.with_manifest(|manifest| manifest["format"] = 7.into());
     assert_snapshot!(refusal(newer), @"
     exit code: 103

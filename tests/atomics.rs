@@ -20,7 +20,7 @@ fn every_atomic_operation_computes_what_the_host_computes() {
 }
 
 #[test]
-fn halves_are_added_by_the_instruction_where_the_gpu_has_one() {
+fn halves_are_added_by_the_instruction_of_the_gpu() {
     let halves = ["run", "--package", "atomics", "f16", "--message-format", "json"];
     let run = workshop().gpuprof(&[&halves[..], &["--kernel-arch", "sm_90"]].concat());
     let run = run.exits_with(0);
@@ -41,7 +41,7 @@ fn halves_are_added_by_the_instruction_where_the_gpu_has_one() {
 }
 
 #[test]
-fn operation_ordering_scope_and_memory_arrive_in_the_ptx() {
+fn operation_ordering_scope_and_memory_are_in_the_ptx() {
     let ptx = Archive::ptx(&workshop(), "atomics");
     let has = |instruction: &str| {
         let is_it = |line: &str| line.trim_start().starts_with(&format!("{instruction} "));

@@ -65,7 +65,7 @@ fn the_command_line_chooses_among_compiled_values_and_adds_conditions() {
 }
 
 #[test]
-fn a_sample_and_a_limit_hold() {
+fn sample_and_max_configs_limit_the_configurations() {
     assert_eq!(rows(&["reverse", "--sample", "3"]).lines().count(), 3);
     let outcome = gpuprof(&["--max-configs", "10"]).exits_with(2);
     assert!(outcome.stderr.contains("more than 10 configurations"), "{}", outcome.stderr);

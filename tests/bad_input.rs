@@ -12,7 +12,7 @@ fn run(arguments: &[&str]) -> Outcome {
 }
 
 #[test]
-fn an_option_that_is_not_there() {
+fn an_unknown_option_is_refused() {
     assert_snapshot!(run(&["--serie", "block=64"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -29,7 +29,7 @@ fn an_option_that_is_not_there() {
 }
 
 #[test]
-fn a_target_folder_that_cannot_be_written() {
+fn an_unwritable_target_folder_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
@@ -41,7 +41,7 @@ fn a_target_folder_that_cannot_be_written() {
 }
 
 #[test]
-fn an_unknown_axis() {
+fn an_unknown_axis_is_refused_with_the_nearest() {
     assert_snapshot!(run(&["--series", "blocks=64..128"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -52,7 +52,7 @@ fn an_unknown_axis() {
 }
 
 #[test]
-fn an_unknown_axis_that_is_near_to_none() {
+fn an_unknown_axis_without_a_near_name_is_refused() {
     assert_snapshot!(run(&["--series", "colour=64..128"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -63,7 +63,7 @@ fn an_unknown_axis_that_is_near_to_none() {
 }
 
 #[test]
-fn an_axis_without_values() {
+fn an_axis_without_values_is_refused() {
     assert_snapshot!(run(&["--series", "block="]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -79,7 +79,7 @@ fn an_axis_without_values() {
 }
 
 #[test]
-fn a_descending_range() {
+fn a_descending_range_is_refused() {
     assert_snapshot!(run(&["--series", "block=1024..64"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -95,7 +95,7 @@ fn a_descending_range() {
 }
 
 #[test]
-fn a_range_whose_steps_never_reach_its_end() {
+fn a_range_that_misses_its_end_is_refused() {
     assert_snapshot!(run(&["--series", "block=64..1000"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -111,7 +111,7 @@ fn a_range_whose_steps_never_reach_its_end() {
 }
 
 #[test]
-fn a_block_of_zero_threads() {
+fn a_block_of_zero_threads_is_refused() {
     assert_snapshot!(run(&["--series", "block=0,32"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -126,7 +126,7 @@ fn a_block_of_zero_threads() {
 }
 
 #[test]
-fn words_for_an_axis_of_numbers() {
+fn words_for_an_axis_of_numbers_are_refused() {
     assert_snapshot!(run(&["--series", "n=many"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -137,7 +137,7 @@ fn words_for_an_axis_of_numbers() {
 }
 
 #[test]
-fn a_repetition_of_zero() {
+fn a_repeat_of_zero_is_refused() {
     assert_snapshot!(run(&["--repeat", "0"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -174,7 +174,7 @@ fn a_block_over_the_limit_is_invalid_and_the_sweep_continues() {
 }
 
 #[test]
-fn a_series_of_which_every_configuration_is_invalid_is_no_success() {
+fn a_series_of_invalid_configurations_fails() {
     assert_snapshot!(run(&["scale", "--series", "block=2048"]).transcript(), @"
     exit code: 4
     ----- stdout -----
@@ -195,7 +195,7 @@ fn a_series_of_which_every_configuration_is_invalid_is_no_success() {
 }
 
 #[test]
-fn a_series_whose_conditions_keep_nothing_is_no_success() {
+fn a_series_whose_conditions_keep_nothing_fails() {
     let outcome = run(&["--series", "where block>64"]);
     let expected = " unmeasured  vector::gather: no configuration meets its conditions";
     assert_eq!(outcome.code, Some(4), "{outcome:#?}");
@@ -203,7 +203,7 @@ fn a_series_whose_conditions_keep_nothing_is_no_success() {
 }
 
 #[test]
-fn two_documents_for_standard_output() {
+fn two_documents_for_standard_output_are_refused() {
     for (arguments, expected) in [
         (&["--export-csv", "-", "--export-json", "-"][..], "--export-csv and --export-json both"),
         (
@@ -224,7 +224,7 @@ fn two_documents_for_standard_output() {
 }
 
 #[test]
-fn an_override_that_does_not_fit_a_series_that_no_filter_selects() {
+fn an_override_is_checked_against_selected_series_only() {
     let stride = ["--series", "stride=words"];
     run(&stride).exits_with(2);
     run(&[&["scale"], &stride[..]].concat()).exits_with(2);
@@ -233,7 +233,7 @@ fn an_override_that_does_not_fit_a_series_that_no_filter_selects() {
 }
 
 #[test]
-fn an_unknown_metric_on_the_command_line() {
+fn an_unknown_metric_on_the_command_line_is_refused() {
     assert_snapshot!(run(&["--metrics", "througput"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -245,7 +245,7 @@ fn an_unknown_metric_on_the_command_line() {
 }
 
 #[test]
-fn an_unknown_metric_that_is_near_to_none() {
+fn an_unknown_metric_without_a_near_name_is_refused() {
     assert_snapshot!(run(&["--metrics", "zzz"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -257,7 +257,7 @@ fn an_unknown_metric_that_is_near_to_none() {
 }
 
 #[test]
-fn an_unknown_metric_in_a_threshold() {
+fn an_unknown_metric_in_a_threshold_is_refused() {
     assert_snapshot!(run(&["--threshold", "best troughput >= 1 TB/s"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -272,7 +272,7 @@ fn an_unknown_metric_in_a_threshold() {
 }
 
 #[test]
-fn an_unknown_axis_in_a_threshold() {
+fn an_unknown_axis_in_a_threshold_is_refused() {
     let threshold = ["gather", "--threshold", "where strid==2 load_sectors_per_request <= 8"];
     assert_snapshot!(run(&threshold).transcript(), @"
     exit code: 2
@@ -289,7 +289,7 @@ fn an_unknown_axis_in_a_threshold() {
 }
 
 #[test]
-fn a_malformed_threshold_has_a_caret_under_the_place() {
+fn a_malformed_threshold_is_refused_with_a_caret() {
     assert_snapshot!(run(&["--threshold", "every load_sectors_per_request =< 4"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -304,7 +304,7 @@ fn a_malformed_threshold_has_a_caret_under_the_place() {
 }
 
 #[test]
-fn a_threshold_in_a_unit_that_the_metric_does_not_have() {
+fn a_threshold_in_a_wrong_unit_is_refused() {
     assert_snapshot!(run(&["--threshold", "best duration <= 5 TB/s"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -319,7 +319,7 @@ fn a_threshold_in_a_unit_that_the_metric_does_not_have() {
 }
 
 #[test]
-fn a_threshold_that_no_number_can_meet() {
+fn an_impossible_threshold_is_refused() {
     assert_snapshot!(run(&["--threshold", "best duration <= nan us"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -334,7 +334,7 @@ fn a_threshold_that_no_number_can_meet() {
 }
 
 #[test]
-fn a_filter_that_matches_nothing() {
+fn a_filter_without_matches_is_refused() {
     assert_snapshot!(run(&["scales"]).transcript(), @"
     exit code: 4
     ----- stdout -----
@@ -348,7 +348,7 @@ fn a_filter_that_matches_nothing() {
 }
 
 #[test]
-fn a_package_that_is_not_there() {
+fn a_missing_package_is_refused() {
     let outcome = Workspace::fixture("workshop").gpuprof(&["run", "--package", "vectors"]);
     assert_snapshot!(outcome.transcript(), @"
     exit code: 2
@@ -360,7 +360,7 @@ fn a_package_that_is_not_there() {
 }
 
 #[test]
-fn a_bench_target_that_is_not_there() {
+fn a_missing_bench_target_is_refused() {
     assert_snapshot!(run(&["--bench", "kernel"]).transcript(), @"
     exit code: 2
     ----- stdout -----
@@ -392,7 +392,7 @@ fn an_export_that_cannot_be_written_is_reported_before_anything_runs() {
 }
 
 #[test]
-fn a_workspace_that_is_not_there() {
+fn a_missing_workspace_is_refused() {
     let outcome =
         Workspace::fixture("workshop").gpuprof(&["run", "--manifest-path", "elsewhere/Cargo.toml"]);
     assert_snapshot!(outcome.transcript(), @"
@@ -414,7 +414,7 @@ fn with_config(config: &str) -> Outcome {
 }
 
 #[test]
-fn an_unknown_key_in_the_configuration_file() {
+fn an_unknown_key_in_the_configuration_file_is_refused() {
     assert_snapshot!(with_config("repeat = 3\ntresholds = [\"duration <= 5 us\"]\n").transcript(), @r#"
     exit code: 96
     ----- stdout -----
@@ -431,7 +431,7 @@ fn an_unknown_key_in_the_configuration_file() {
 }
 
 #[test]
-fn what_a_configuration_file_holds_steers_no_terminal_and_no_runner() {
+fn text_of_a_configuration_file_is_escaped() {
     let hostile = "x = 1\n\u{1b}[2J\u{202e} = \"\"\"\n::error::gone\n\"\"\" ##[error]\n";
     let stderr = with_config(hostile).exits_with(96).stderr;
     assert!(
@@ -444,7 +444,7 @@ fn what_a_configuration_file_holds_steers_no_terminal_and_no_runner() {
 }
 
 #[test]
-fn a_value_of_the_wrong_type_in_the_configuration_file() {
+fn a_wrong_type_in_the_configuration_file_is_refused() {
     assert_snapshot!(with_config("timeout = \"soon\"\n").transcript(), @r#"
     exit code: 96
     ----- stdout -----
@@ -460,7 +460,7 @@ fn a_value_of_the_wrong_type_in_the_configuration_file() {
 }
 
 #[test]
-fn a_malformed_threshold_in_the_configuration_file() {
+fn a_malformed_threshold_in_the_configuration_file_is_refused() {
     assert_snapshot!(with_config("thresholds = [\"duration less than 5 us\"]\n").transcript(), @"
     exit code: 96
     ----- stdout -----
@@ -475,7 +475,7 @@ fn a_malformed_threshold_in_the_configuration_file() {
 }
 
 #[test]
-fn an_unknown_metric_in_a_threshold_of_the_configuration_file() {
+fn an_unknown_metric_in_the_configuration_file_is_refused() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let file = folder.path().join("gpuprof.toml");
     fs::write(&file, "thresholds = [\"duratoin <= 5 us\"]\n").expect("it can be written");
@@ -495,7 +495,7 @@ fn an_unknown_metric_in_a_threshold_of_the_configuration_file() {
 }
 
 #[test]
-fn a_configuration_file_that_is_not_there() {
+fn a_missing_configuration_file_is_refused() {
     assert_snapshot!(run(&["--config-file", "elsewhere.toml"]).transcript(), @"
     exit code: 96
     ----- stdout -----
@@ -510,7 +510,7 @@ fn run_package(package: &str) -> Outcome {
 }
 
 #[test]
-fn a_harness_without_series() {
+fn a_harness_without_series_is_refused() {
     assert_snapshot!(run_package("empty").transcript(), @"
     exit code: 4
     ----- stdout -----
@@ -521,7 +521,7 @@ fn a_harness_without_series() {
 }
 
 #[test]
-fn a_package_without_a_harness() {
+fn a_package_without_a_harness_is_refused() {
     assert_snapshot!(run_package("plain").transcript(), @"
     exit code: 4
     ----- stdout -----
@@ -532,7 +532,7 @@ fn a_package_without_a_harness() {
 }
 
 #[test]
-fn a_bench_target_that_is_no_harness_is_not_started() {
+fn a_bench_target_without_a_harness_is_not_started() {
     assert_snapshot!(run_package("foreign").transcript(), @"
     exit code: 4
     ----- stdout -----
@@ -544,7 +544,7 @@ fn a_bench_target_that_is_no_harness_is_not_started() {
 }
 
 #[test]
-fn a_harness_of_another_protocol() {
+fn a_harness_of_another_protocol_is_refused() {
     assert_snapshot!(run_package("newer").transcript(), @"
     exit code: 104
     ----- stdout -----

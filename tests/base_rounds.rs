@@ -167,7 +167,7 @@ fn are_adjacent(processes: &[Vec<Pass>]) {
 }
 
 #[test]
-fn both_sides_of_a_configuration_are_next_to_each_other_in_every_round() {
+fn both_sides_of_a_configuration_are_adjacent_in_every_round() {
     let machine = Machine::new();
     let set = [("FAKE_TIMELINE", "1")];
     machine.run(merge(), &set, &["scale", "copy"]).exits_with(100);
@@ -184,7 +184,7 @@ fn both_sides_of_a_configuration_are_next_to_each_other_in_every_round() {
 }
 
 #[test]
-fn all_kernels_of_both_sides_are_next_to_each_other_under_either_shared_isolation() {
+fn both_sides_of_a_kernel_are_adjacent_under_shared_isolation() {
     for isolation in ["auto", "kernel"] {
         let machine = Machine::new();
         machine.run(merge(), &[], &["--isolate", isolation]).exits_with(100);
@@ -195,7 +195,7 @@ fn all_kernels_of_both_sides_are_next_to_each_other_under_either_shared_isolatio
 }
 
 #[test]
-fn partners_are_measured_on_the_same_one_of_several_devices() {
+fn both_sides_of_a_configuration_use_the_same_device() {
     let machine = Machine::new();
     let set = [("FAKE_GPUS", "Fake H200,Fake H200")];
     let arguments = ["--max-repeat", "3", "--devices", "all", "scale"];
@@ -223,7 +223,7 @@ fn counters_of_both_sides_are_collected_and_compared() {
 }
 
 #[test]
-fn what_is_in_doubt_gets_more_rounds_on_both_sides_and_nothing_else_does() {
+fn only_undecided_configurations_get_more_rounds() {
     let machine = Machine::new();
     machine.run(merge(), &[], &[]).exits_with(100);
     let (head, base) = (machine.processes("run.json"), machine.processes("base.json"));
@@ -245,7 +245,7 @@ fn untimed(stdout: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_unchanged_revision_says_in_one_sentence_what_would_have_been_caught() {
+fn an_unchanged_revision_reports_the_detectable_slowdown() {
     let machine = Machine::new();
     let outcome = machine.run(unchanged(), &[], &[]).exits_with(0);
     let sentence = outcome.stdout.lines().next().unwrap();
@@ -276,7 +276,7 @@ fn an_unchanged_revision_says_in_one_sentence_what_would_have_been_caught() {
 }
 
 #[test]
-fn lines_of_the_other_side_have_a_reason_of_their_own() {
+fn failed_line_counts_of_the_base_have_their_own_reason() {
     let machine = Machine::new();
     let arguments = ["scale", "--max-repeat", "3", "--message-format", "json"];
     let outcome = machine.run(unchanged(), &[], &arguments).exits_with(106);
@@ -294,7 +294,7 @@ fn lines_of_the_other_side_have_a_reason_of_their_own() {
 }
 
 #[test]
-fn a_plan_of_two_sides_says_which_counters_will_have_no_value() {
+fn a_plan_of_two_sides_names_unavailable_counters() {
     let machine = Machine::new();
     let metrics = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
     let arguments = ["scale", "--metrics", metrics, "--dry-run", "--message-format", "json"];
@@ -315,7 +315,7 @@ fn a_plan_of_two_sides_says_which_counters_will_have_no_value() {
 }
 
 #[test]
-fn the_rounds_end_where_the_command_line_says() {
+fn max_repeat_limits_the_rounds() {
     let limits: [(&[&str], usize); 4] = [
         (&["--max-repeat", "3"], 3),
         (&["--max-repeat", "8"], 6),
@@ -358,7 +358,7 @@ fn a_paired_run_that_is_killed_continues_where_it_stopped() {
 /// One configuration of 50 is 5 % slower on one side, and all of them differ by up to 2 % from
 /// process to process.
 #[test]
-fn one_of_fifty_that_is_slower_is_the_one_that_every_format_names() {
+fn the_one_slower_configuration_of_fifty_is_named_in_every_format() {
     let machine = Machine::new();
     let file = |name: &str| machine.folder.path().join(name).display().to_string();
     let export = ["--export-markdown", &file("run.md")];
@@ -383,7 +383,7 @@ fn one_of_fifty_that_is_slower_is_the_one_that_every_format_names() {
 }
 
 #[test]
-fn fifty_that_only_differ_from_process_to_process_are_no_regression() {
+fn noise_between_processes_of_fifty_configurations_is_not_a_regression() {
     let machine = Machine::new();
     let outcome = machine.fifty(&[], &[]).exits_with(0);
     let sentence = outcome.stdout.lines().next().unwrap();

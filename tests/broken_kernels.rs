@@ -50,7 +50,7 @@ fn a_function_that_is_inlined_twice_names_its_line_and_the_call_that_failed() {
 }
 
 #[test]
-fn the_text_of_an_expect_is_the_reason() {
+fn the_message_of_an_expect_is_the_reason_of_the_failure() {
     let outcome = run(&["--package", "faults", "expects"]).exits_with(105);
     let reasons = outcome.stdout.lines().filter_map(|line| line.trim().strip_prefix("failed"));
     let reasons: Vec<&str> = reasons.filter_map(|it| Some(it.rsplit_once("): ")?.1)).collect();
@@ -59,7 +59,7 @@ fn the_text_of_an_expect_is_the_reason() {
 }
 
 #[test]
-fn a_write_to_what_a_kernel_only_reads_is_reported_with_the_argument() {
+fn a_write_to_a_read_only_argument_is_reported() {
     assert_snapshot!(run(&["--package", "faults", "writes_its_input"]).transcript(), @"
     exit code: 105
     ----- stdout -----
@@ -86,7 +86,7 @@ fn a_write_to_what_a_kernel_only_reads_is_reported_with_the_argument() {
 }
 
 #[test]
-fn a_result_that_differs_from_the_hosts_is_shown_next_to_it() {
+fn a_wrong_result_is_shown_next_to_the_expected_one() {
     assert_snapshot!(run(&["--package", "faults", "differs"]).transcript(), @"
     exit code: 105
     ----- stdout -----
@@ -120,7 +120,7 @@ fn results_are_not_compared_under_no_verify() {
 }
 
 #[test]
-fn a_harness_that_ends_in_the_middle_of_a_pass_harms_no_other_configuration() {
+fn a_crashed_harness_affects_no_other_configuration() {
     assert_snapshot!(run(&["--package", "endings", "ends"]).transcript(), @"
     exit code: 105
     ----- stdout -----
@@ -150,7 +150,7 @@ fn a_harness_that_ends_in_the_middle_of_a_pass_harms_no_other_configuration() {
 }
 
 #[test]
-fn code_of_the_users_that_ends_or_holds_a_process_is_named() {
+fn user_code_that_exits_or_hangs_a_process_is_named() {
     let outcome = run(&["--package", "faults", "lingers", "--timeout", "3"]).exits_with(105);
     let said = |what: &str| {
         let lines = outcome.stdout.lines();
@@ -190,7 +190,7 @@ fn a_harness_that_hangs_is_killed_after_the_timeout() {
 
 /// The kernels that `docs/scripts/trouble.sh` runs on a GPU.
 #[test]
-fn a_kernel_that_never_ends_and_one_that_strays_end_their_own_configurations() {
+fn endless_and_faulting_kernels_fail_only_their_configurations() {
     let trouble = Workspace::fixture("trouble");
     let run = ["run", "--quiet", "--metrics", "ptx_instructions", "--timeout"];
     let end = "6 configurations of 2 series: 4 finished, 1 failed, 1 timed out; no thresholds; 4 not verified: no \
@@ -229,7 +229,7 @@ fn a_kernel_that_never_ends_and_one_that_strays_end_their_own_configurations() {
 }
 
 #[test]
-fn programs_learn_how_each_configuration_ended() {
+fn json_lines_hold_the_outcome_of_each_configuration() {
     let arguments = ["--package", "endings", "ends", "--message-format", "json"];
     let outcome = run(&arguments).exits_with(105);
     let rows = outcome.events_of("configuration-finished");

@@ -5,7 +5,7 @@ use crate::support::{FakeGpu, Packed};
 use insta::assert_snapshot;
 
 #[test]
-fn the_emulator_has_no_noise_and_nothing_is_run_to_find_that_out() {
+fn calibrate_on_the_emulator_runs_nothing() {
     let packed = Packed::new();
     let arguments = ["calibrate", "--archive-file", "packed.tar.zst", "gather", "--quiet"];
     let outcome = packed.other(&arguments).run().exits_with(107);
@@ -34,7 +34,7 @@ fn too_few_processes_end_with_106_in_every_file() {
 }
 
 #[test]
-fn the_noise_of_a_gpu_is_reported_with_the_limit_that_it_can_keep() {
+fn the_noise_of_a_gpu_is_reported_with_a_proposed_limit() {
     let gpu = FakeGpu::new();
     let arguments = ["calibrate", "--package", "vector", "scale", "--metrics", "duration"];
     let more = ["--isolate", "kernel", "--replay-mode", "none", "--no-config", "--quiet"];
@@ -84,7 +84,7 @@ fn the_noise_of_a_gpu_is_reported_with_the_limit_that_it_can_keep() {
 }
 
 #[test]
-fn an_export_takes_standard_output_and_the_noise_goes_to_standard_error() {
+fn an_export_to_standard_output_moves_the_report_to_standard_error() {
     let gpu = FakeGpu::new();
     let one = ["calibrate", "--package", "vector", "scale", "--series", "block=64"];
     let more = ["--metrics", "duration", "--repeat", "6", "--isolate", "kernel"];

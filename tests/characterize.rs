@@ -10,7 +10,7 @@ use crate::support::{FakeGpu, Tool};
 /// The fake driver executes the kernels, and its times follow from the instructions. The package
 /// checks the results. Sizes are small, so that the test takes seconds.
 #[test]
-fn every_constant_is_measured_by_a_kernel_that_does_its_work() {
+fn every_constant_is_measured_by_a_working_kernel() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let sizes = json!({
@@ -42,7 +42,7 @@ fn every_constant_is_measured_by_a_kernel_that_does_its_work() {
 }
 
 #[test]
-fn only_a_gpu_is_characterized() {
+fn characterize_refuses_missing_gpus_and_unknown_devices() {
     let folder = tempfile::tempdir().unwrap();
     let none = Tool::new(&["characterize"], folder.path(), folder.path()).run().exits_with(107);
     let said = "error: characterize measures a GPU: no CUDA driver is installed (libcuda.so.1: ";

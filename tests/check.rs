@@ -11,7 +11,7 @@ fn check(arguments: &[&str]) -> Outcome {
 }
 
 #[test]
-fn a_fault_in_a_block_that_a_run_leaves_out_is_found() {
+fn a_check_finds_a_fault_in_a_block_that_a_run_skips() {
     let selection = ["--package", "faults", "races_late"];
     let arguments = [&["run", "--message-format", "json"], &selection[..]].concat();
     let run = Workspace::fixture("workshop").gpuprof(&arguments).exits_with(0);
@@ -70,7 +70,7 @@ fn a_check_compares_results_whatever_the_configuration_file_says() {
 }
 
 #[test]
-fn a_filter_that_matches_no_series_is_no_clean_check() {
+fn a_check_of_no_series_fails() {
     let outcome = check(&["--package", "vector", "nothing_like_it"]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(4), ""), "{}", outcome.stderr);
 }

@@ -21,7 +21,7 @@ fn folder() -> TempDir {
 }
 
 #[test]
-fn each_chip_is_judged_by_itself_and_has_a_column() {
+fn each_chip_is_judged_separately_and_has_a_column() {
     let folder = folder();
     let [json, page, markdown] =
         ["a.json", "a.html", "a.md"].map(|name| folder.path().join(name).display().to_string());
@@ -75,7 +75,7 @@ fn a_baseline_is_compared_chip_by_chip() {
 }
 
 #[test]
-fn shared_memory_that_a_chip_does_not_have_is_refused_there() {
+fn shared_memory_beyond_a_chip_is_invalid_on_that_chip() {
     let axes = ["--series", "shared=64K,100K", "--series", "block=64", "--series", "given=2"];
     let selected = ["run", "--package", "pipeline", "scale_by", "--chip", "h100,rtx4090"];
     let json = ["--message-format", "json"];
@@ -98,7 +98,7 @@ fn shared_memory_that_a_chip_does_not_have_is_refused_there() {
 }
 
 #[test]
-fn what_no_chip_can_be_is_refused_before_anything_runs() {
+fn invalid_chips_are_refused_before_the_run() {
     for (arguments, said) in [
         (&["--chip", "l40"][..], "[possible values: a100, h100, h200, l4, rtx4090, b200]"),
         (&["--chip", "l40"], "a similar value exists: 'l4'"),
@@ -116,7 +116,7 @@ fn what_no_chip_can_be_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_gpu_is_the_chip_that_it_is() {
+fn chip_is_refused_if_a_gpu_answers() {
     let gpu = FakeGpu::new();
     let arguments = ["run", "--package", "vector", "scale", "--no-config", "--chip", "l4"];
     let refused = gpu.tool(&workshop(), &arguments).run().exits_with(2);

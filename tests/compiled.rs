@@ -28,7 +28,7 @@ fn a_barrier_in_a_function_of_the_users_is_compiled_once() {
 }
 
 #[test]
-fn what_would_be_compiled_to_something_else_is_refused_with_its_line() {
+fn code_that_llvm_would_miscompile_is_refused_with_its_line() {
     for (feature, line, said) in [
         ("assembly", 20, "`bar.sync` in inline assembly may be compiled into both arms"),
         ("ordering", 29, "rustc drops the ordering of this atomic operation (AcqRel) on GPUs"),
@@ -66,7 +66,7 @@ fn the_line_of_a_macro_is_its_use_but_in_a_function_of_the_macro_its_definition(
 }
 
 #[test]
-fn kernels_of_one_name_are_distinguished_and_each_runs_as_itself() {
+fn kernels_of_one_name_are_distinguished() {
     let outcome = run("twins", &[]).exits_with(0);
     let rows = outcome.events_of("configuration-finished");
     let told = |row: &Value| {
@@ -127,7 +127,7 @@ fn a_kernel_crate_depends_on_a_kernel_crate_in_any_combination_of_features() {
 }
 
 #[test]
-fn a_kernel_that_cannot_run_harms_no_other_of_its_module() {
+fn an_unsupported_kernel_does_not_affect_its_module() {
     let outcome = run("partly", &[]).exits_with(105);
     let rows = outcome.events_of("configuration-finished");
     let told = |row: &Value| {
@@ -147,7 +147,7 @@ fn a_kernel_that_cannot_run_harms_no_other_of_its_module() {
 }
 
 #[test]
-fn a_harness_that_cargo_gives_another_main_is_reported_what_to_write() {
+fn a_harness_with_libtests_main_is_reported_with_the_remedy() {
     let outcome = run("untold", &[]).exits_with(104);
     let said = "the bench target `kernels` of package `untold` holds gpuprof::main!(…), and cargo gives it";
     let write = "\n\n  [[bench]]\n  name = \"kernels\"\n  harness = false\n";
@@ -156,7 +156,7 @@ fn a_harness_that_cargo_gives_another_main_is_reported_what_to_write() {
 }
 
 #[test]
-fn a_reference_that_needs_std_is_reported_where_to_put_which_attribute() {
+fn a_reference_that_needs_std_is_reported_with_the_attribute() {
     let outcome = run("hostly", &["--verbose"]).exits_with(101);
     let said = "`ones_on_host`, which `verify` of `ones` names, runs on the host: put #[gpuprof::host] above it \
                 (hostly/src/lib.rs:19)\n";
@@ -170,7 +170,7 @@ fn a_reference_that_needs_std_is_reported_where_to_put_which_attribute() {
 }
 
 #[test]
-fn a_helper_crate_that_needs_std_is_told_to_do_without() {
+fn a_helper_crate_that_needs_std_is_reported_with_the_remedy() {
     let stderr = run("needy", &[]).exits_with(101).stderr;
     let said = "The crate `needs-std`, which kernels use, needs the standard library: put \
                 #![no_std] at the top of needs-std/src/lib.rs, or \

@@ -12,7 +12,7 @@ fn run(packed: &Packed, file: &str, given: &[&str]) -> crate::support::Outcome {
 }
 
 #[test]
-fn the_file_says_what_is_shown_and_written_and_the_command_line_takes_it_back() {
+fn the_command_line_overrides_views_and_exports_of_the_file() {
     let packed = Packed::new();
     let file = "quiet = true\ncolor = \"always\"\nsort = \"stride desc\"\ntop = 2\n\
                 columns = [\"stride\", \"global_sectors\"]\nexport-csv = \"out/all.csv\"\n\
@@ -47,7 +47,7 @@ fn the_file_says_what_is_shown_and_written_and_the_command_line_takes_it_back() 
 }
 
 #[test]
-fn a_view_of_the_file_that_does_not_fit_is_the_files_fault() {
+fn an_invalid_view_of_the_file_is_a_configuration_error() {
     let packed = Packed::new();
     let wrong = run(&packed, "sort = \"blok\"\n", &[]).exits_with(96);
     let told = "error: own.toml: `sort`: no metric is named `blok`";
@@ -66,7 +66,7 @@ fn a_view_of_the_file_that_does_not_fit_is_the_files_fault() {
 }
 
 #[test]
-fn the_file_says_how_harnesses_are_built_and_quiet_silences_cargo() {
+fn the_file_sets_build_options_and_quiet_silences_cargo() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let workspace = Workspace::fixture("workshop").copied_to(folder.path());
     let file = workspace.root.join(".config/gpuprof.toml");
@@ -90,7 +90,7 @@ fn the_file_says_how_harnesses_are_built_and_quiet_silences_cargo() {
 }
 
 #[test]
-fn a_run_says_once_how_ranges_with_their_end_are_written() {
+fn ranges_with_two_dots_are_deprecated_once() {
     let packed = Packed::new();
     let axes = "[series.\"waits\"]\naxes = [\"step = 1..2\"]\n";
     fs::write(packed.path().join("own.toml"), axes).expect("it can be written");

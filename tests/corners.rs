@@ -15,7 +15,7 @@ fn notes(outcome: &Outcome, label: &str) -> String {
 }
 
 #[test]
-fn a_launch_expression_that_falls_below_zero_or_overflows_is_reported_with_its_part_and_values() {
+fn an_underflow_or_overflow_in_a_launch_expression_is_reported() {
     let outcome = gpuprof(&["inner", "doubles"]).exits_with(0);
     assert_snapshot!(notes(&outcome, "invalid "), @"
     invalid  block=64,n=32: `grid`: `n - 64` falls below 0: 32 - 64; a `where` in the series leaves such configurations out
@@ -36,7 +36,7 @@ fn declared_work_of_more_than_twice_the_counted_is_named_with_both_numbers() {
 }
 
 #[test]
-fn a_row_of_which_nothing_was_compared_is_not_verified_and_says_so() {
+fn a_row_without_compared_elements_is_reported_as_unverified() {
     let outcome = gpuprof(&["empties", "loose"]).exits_with(0);
     assert_snapshot!(notes(&outcome, "verified ") + "\n" + &notes(&outcome, "unverified "), @"
     verified  block=32,n=32: equal to the reference (x: 32 elements)
@@ -53,14 +53,14 @@ fn a_row_of_which_nothing_was_compared_is_not_verified_and_says_so() {
 }
 
 #[test]
-fn an_empty_buffer_has_no_first_element() {
+fn reading_an_empty_buffer_is_a_fault() {
     let outcome = gpuprof(&["of_nothing"]).exits_with(105);
     let told = "thread (0,0,0): reads 4 bytes of global memory at 0x0";
     assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
 }
 
 #[test]
-fn a_word_that_the_annotation_does_not_list_is_reported_with_those_it_does() {
+fn an_unlisted_word_is_refused_with_the_listed_ones() {
     let outcome = gpuprof(&["strides", "--series", "layout=row"]).exits_with(0);
     assert_snapshot!(outcome.stderr, @"warning: axis `layout` of corners::strides lists rows, columns, and not `row`, which runs all the same; did you mean `rows`?");
 }

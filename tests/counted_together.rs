@@ -48,7 +48,7 @@ fn assert_apart(gpu: &FakeGpu, outcome: &Outcome, wrong: &str, reason: &str) {
 }
 
 #[test]
-fn a_configuration_that_goes_wrong_next_to_others_is_counted_alone_and_named() {
+fn a_configuration_that_fails_next_to_others_is_retried_alone() {
     for (wrong, reason) in [
         ("panics", "the harness panicked at crowd/src/lib.rs"),
         ("faults", "CUDA_ERROR_ILLEGAL_ADDRESS"),
@@ -62,7 +62,7 @@ fn a_configuration_that_goes_wrong_next_to_others_is_counted_alone_and_named() {
 }
 
 #[test]
-fn a_configuration_that_hangs_next_to_others_takes_its_own_limit_and_is_counted_alone() {
+fn a_configuration_that_hangs_next_to_others_is_retried_alone() {
     let gpu = FakeGpu::new();
     let within = |limit: &str| {
         gpu.forget();
@@ -74,7 +74,7 @@ fn a_configuration_that_hangs_next_to_others_takes_its_own_limit_and_is_counted_
 }
 
 #[test]
-fn a_configuration_whose_launch_differs_next_to_others_is_counted_alone() {
+fn a_configuration_whose_launch_differs_next_to_others_is_retried_alone() {
     let gpu = FakeGpu::new();
     let outcome = crowded(&gpu, "narrows", &[]).exits_with(0);
     let [(key, why)] = &retried(&outcome)[..] else { panic!("{outcome:#?}") };

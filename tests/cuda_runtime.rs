@@ -154,7 +154,7 @@ fn static_runtimes() -> PathBuf {
 }
 
 #[test]
-fn a_program_that_links_our_static_runtime_runs_and_fails_without_a_driver_as_ever() {
+fn a_program_with_our_static_runtime_fails_normally_without_a_driver() {
     let runtimes = static_runtimes();
     for (toolkit, version) in [(&TOOLKIT_13, "13"), (&TOOLKIT_12, "12")] {
         let linked = format!("-L{}", runtimes.join(version).display());
@@ -200,7 +200,7 @@ fn objects_live_on_the_device_heap_until_they_are_deleted() {
 }
 
 #[test]
-fn a_program_with_machine_code_alone_names_what_it_has_and_what_to_add() {
+fn a_program_without_ptx_is_refused_with_the_option_to_add() {
     let options = ["-cudart=shared", "-gencode", "arch=compute_90,code=sm_90"];
     let outcome = emulate(&compile(&TOOLKIT_13, &programs("one_launch.cu"), &options, ""));
     assert_eq!(outcome.stdout, "cudaErrorNoKernelImageForDevice\n");
@@ -211,7 +211,7 @@ fn a_program_with_machine_code_alone_names_what_it_has_and_what_to_add() {
 }
 
 #[test]
-fn a_program_with_the_static_runtime_of_nvidia_is_told_how_to_build_it() {
+fn a_program_with_nvidias_static_runtime_is_refused_with_the_remedy() {
     let outcome = emulate(&compile(&TOOLKIT_13, &programs("one_launch.cu"), &[], ""));
     assert_eq!(outcome.stdout, "cudaErrorInsufficientDriver\n");
     let said = format!(
@@ -238,7 +238,7 @@ fn a_harness_that_links_the_driver_launches_by_a_library_of_nvcc() {
 }
 
 #[test]
-fn a_harness_links_our_static_runtime_where_it_links_one() {
+fn a_harness_links_our_static_runtime_instead_of_nvidias() {
     let fixture = Workspace::fixture("runtime-library");
     let linked_first = format!("-L{}", static_runtimes().join("13").display());
     let flags = APPENDED.replace("-cudart=shared ", "");

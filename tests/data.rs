@@ -58,7 +58,7 @@ fn halves_have_the_bits_that_the_host_computes() {
 }
 
 #[test]
-fn words_are_what_the_host_makes_of_them_and_clocks_go_on() {
+fn word_operations_agree_with_the_host_and_clocks_advance() {
     verified(&["::words", "clocks"], 2);
     let entries = entries();
     let body = entry(&entries, "words");
@@ -80,7 +80,7 @@ fn words_are_what_the_host_makes_of_them_and_clocks_go_on() {
 }
 
 #[test]
-fn accesses_of_slices_and_vectors_are_the_instructions_that_they_say() {
+fn accesses_of_slices_and_vectors_compile_to_the_documented_instructions() {
     let entries = entries();
     for (name, expected) in [
         // Nobody writes where a `&[T]` lies.
@@ -120,7 +120,7 @@ fn an_index_out_of_bounds_ends_the_launch_with_its_place_block_and_thread() {
 }
 
 #[test]
-fn what_ends_a_kernel_is_reported_in_its_own_words() {
+fn traps_and_assertions_are_reported_with_their_messages() {
     let outcome = run(&["ends", "--metrics", "ptx_instructions"]).exits_with(105);
     let failed = outcome.stdout.lines().filter_map(|line| line.split_once(": kernel 'ends' at "));
     let failed: Vec<&str> = failed.map(|(_, message)| message).collect();
@@ -166,7 +166,7 @@ fn a_block_beyond_the_launch_bounds_is_invalid_and_the_bounds_are_in_the_ptx() {
 }
 
 #[test]
-fn what_kernels_print_is_shown_in_the_order_of_blocks_and_threads() {
+fn printed_text_is_shown_in_the_order_of_blocks_and_threads() {
     let run = ["run", "--all", "--package", "data", "prints", "--metrics", "ptx_instructions"];
     let outcome = workshop().gpuprof(&run).exits_with(105);
     let printed = outcome.stderr.split("last=95 printed:\n").nth(1).expect("it printed");
@@ -188,7 +188,7 @@ fn what_kernels_print_is_shown_in_the_order_of_blocks_and_threads() {
 }
 
 #[test]
-fn buffers_hold_what_generators_functions_and_files_give() {
+fn buffers_are_filled_by_generators_functions_and_files() {
     verified(&["gather", "search"], 2);
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let export = folder.path().join("run.json").display().to_string();

@@ -172,7 +172,7 @@ fn structs_are_passed_by_value_and_void_pointers_take_anything() {
 }
 
 #[test]
-fn what_is_wrong_with_cuda_cpp_or_its_declaration_is_shown_with_file_and_line() {
+fn errors_in_cuda_cpp_are_shown_with_file_and_line() {
     let told = |feature: &str| {
         let stderr = run("in-cuda", &["--features", feature]).exits_with(101).stderr;
         stderr.split_once("error: ").expect("there is an error").1.to_owned()
@@ -267,7 +267,7 @@ fn variables_of_the_device_are_set_by_the_declaration_or_warned_about() {
 }
 
 #[test]
-fn a_variable_that_a_kernel_writes_and_that_is_not_declared_so_is_an_error() {
+fn an_undeclared_write_to_a_variable_is_an_error() {
     let outcome = run("in-cuda", &["--features", "written", "counted/"]).exits_with(105);
     let told = "counted/block=64,n=64 failed: the kernel wrote `calls`, which is declared as \
                 `static calls`; declare it as `static mut calls`, so that every launch finds what \
@@ -359,7 +359,7 @@ fn launches(run: &Outcome) -> String {
 }
 
 #[test]
-fn a_gpu_launches_what_the_launchers_of_declared_kernels_say() {
+fn launchers_of_declared_kernels_launch_on_a_gpu() {
     let library = unpacked(NVRTC).join("nvidia/cu13/lib").display().to_string();
     let gpu = FakeGpu::new();
     let arguments =
@@ -377,7 +377,7 @@ fn a_gpu_launches_what_the_launchers_of_declared_kernels_say() {
 }
 
 #[test]
-fn without_a_compiler_the_command_that_installs_one_is_told() {
+fn a_missing_compiler_is_reported_with_the_command_to_install_it() {
     let nowhere = tempfile::tempdir().expect("there is a temporary folder");
     let path = nowhere.path().display().to_string();
     let tool = Workspace::fixture("declared").tool(&["run", "--package", "in-cuda"]);
@@ -419,7 +419,7 @@ fn a_file_that_nvrtc_does_not_compile_is_compiled_by_nvcc() {
 }
 
 #[test]
-fn without_nvcc_it_is_said_that_it_would_compile_what_nvrtc_does_not() {
+fn a_missing_nvcc_is_mentioned_if_nvrtc_fails() {
     let told = |more: &[&str]| {
         let stderr = run("in-nvcc", more).exits_with(101).stderr;
         let (_, told) = stderr.split_once("error: ").expect("there is an error");
@@ -478,7 +478,7 @@ fn an_archive_that_lacks_an_instance_says_which() {
 }
 
 #[test]
-fn a_gpu_counts_of_a_template_what_the_emulated_driver_counts() {
+fn gpu_and_emulated_driver_count_a_template_equally() {
     let library = unpacked(NVRTC).join("nvidia/cu13/lib").display().to_string();
     let (fixture, selection) = (Workspace::fixture("declared"), ["in-cuda", "count"]);
     let emulated = values(&in_fixture(&arguments(&selection, &[])).exits_with(0));

@@ -88,7 +88,7 @@ fn an_interrupted_run_puts_the_clocks_back() {
 }
 
 #[test]
-fn a_second_run_waits_and_says_for_whom() {
+fn a_second_run_waits_and_names_the_owner() {
     let (gpu, workspace) = (FakeGpu::new(), workshop());
     let mut first = hanging(&gpu, &workspace, &[]);
     let busy = timed(&gpu, &["--no-wait"]).exits_with(107);
@@ -160,7 +160,7 @@ fn samples_of_a_slow_moment_are_taken_again() {
 }
 
 #[test]
-fn a_virtual_gpu_is_reported_wherever_its_results_are() {
+fn results_of_a_virtual_gpu_name_it_everywhere() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let run = |gpu: &FakeGpu, trouble: &str, more: &[&str]| {

@@ -208,7 +208,7 @@ fn a_table_for_each_device_names_it_and_a_stored_run_is_reported_in_the_same_way
 }
 
 #[test]
-fn what_goes_wrong_on_one_device_leaves_the_other_one_alone() {
+fn a_failure_on_one_device_does_not_affect_the_other() {
     let troubles =
         [("abort pass=0 device=677031", "failed"), ("hang pass=0 device=677031", "timeout")];
     for (trouble, expected) in troubles {
@@ -232,7 +232,7 @@ fn what_goes_wrong_on_one_device_leaves_the_other_one_alone() {
 }
 
 #[test]
-fn counters_that_one_device_denies_are_had_from_the_other() {
+fn counters_denied_by_one_device_are_collected_on_the_other() {
     let gpu = FakeGpu::new();
     let tool = counted(&gpu, TWINS, &["scale", "--devices", "all"]);
     let trouble = "fail cuptiRangeProfilerEnable 26 device=677031";
@@ -254,7 +254,7 @@ fn counters_that_one_device_denies_are_had_from_the_other() {
 }
 
 #[test]
-fn a_denial_stands_in_the_way_only_of_thresholds_on_what_its_device_measures() {
+fn a_denial_affects_only_thresholds_of_its_device() {
     // `gather` has a threshold on a counter and goes to the second device, `scale` to the first.
     let gpu = FakeGpu::new();
     let tool = counted(&gpu, TWINS, &["--devices", "all"]);
@@ -289,7 +289,7 @@ fn a_denial_stands_in_the_way_only_of_thresholds_on_what_its_device_measures() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_before_anything_runs() {
+fn invalid_devices_are_refused_before_the_run() {
     let mixed = "Fake H200,Fake A100";
     let shown = format!("the driver reports\n  0  {FIRST}  Fake H200\n  1  {SECOND}  Fake H200");
     let twice = format!("{SECOND} is named twice (1,{SECOND}); name every device once");
@@ -379,7 +379,7 @@ fn a_variable_with_a_value_that_is_refused_is_named() {
 }
 
 #[test]
-fn a_configuration_file_chooses_and_what_the_environment_hides_is_not_there() {
+fn the_file_selects_devices_among_visible_ones() {
     let (gpu, folder) = (FakeGpu::new(), tempfile::tempdir().unwrap());
     let file = folder.path().join("gpuprof.toml");
     fs::write(&file, "devices = [1]\n").unwrap();
@@ -476,7 +476,7 @@ fn both_devices_are_locked_with_their_clocks_and_both_given_back() {
 }
 
 #[test]
-fn two_runs_that_name_the_same_devices_in_two_orders_both_end() {
+fn two_runs_with_devices_in_different_orders_do_not_deadlock() {
     let gpu = FakeGpu::new();
     let start = |devices: &str| {
         let common = ["scale", "--replay-mode", "none", "--repeat", "1", "--devices", devices];
@@ -489,7 +489,7 @@ fn two_runs_that_name_the_same_devices_in_two_orders_both_end() {
 }
 
 #[test]
-fn mig_instances_are_devices_that_say_what_they_are() {
+fn mig_instances_are_devices_with_their_own_names() {
     let (name, digits) = ("Fake H200 MIG 1g.18gb", "67707570-726f-662d-6661-6b652d6770");
     let twins = format!("{name},{name}");
     let timed = ["scale", "--replay-mode", "none", "--repeat", "1"];
@@ -520,7 +520,7 @@ fn mig_instances_are_devices_that_say_what_they_are() {
 }
 
 #[test]
-fn a_dry_run_tells_who_does_what_and_that_it_takes_half_the_time() {
+fn a_dry_run_shows_the_work_of_each_device() {
     let estimate = |devices: &[&str]| {
         let more = [&EIGHT[..], &["--dry-run", "--repeat", "7"], devices].concat();
         let outcome = run_on(&FakeGpu::new(), TWINS, &more).run().exits_with(0);

@@ -31,7 +31,7 @@ const CLOCKS: &str = "ok    clocks       SM at 345 MHz, at most 1980 MHz; only -
 const COUNTERS: &str = "ok    counters     a session was opened on GH100";
 
 #[test]
-fn a_machine_that_counts_is_reported_from_one_that_does_not() {
+fn the_doctor_distinguishes_machines_with_and_without_counters() {
     let doctor = |trouble: &str| {
         FakeGpu::new().tool(&workshop(), &["doctor"]).env("FAKE_CUPTI_TROUBLE", trouble).run()
     };
@@ -130,7 +130,7 @@ fn the_settings_are_those_of_a_run() {
 }
 
 #[test]
-fn a_driver_without_a_device_is_no_machine_for_the_emulator() {
+fn a_driver_without_a_device_is_reported_as_a_failure() {
     // A run refuses such a GPU on its own, since it may be hidden or broken; the doctor must agree.
     let gpu = FakeGpu::new();
     let hidden = |arguments: &[&str]| {
@@ -157,7 +157,7 @@ fn a_mig_instance_that_the_driver_does_not_show_is_found_by_its_name() {
 }
 
 #[test]
-fn a_device_on_which_another_gpuprof_measures_gets_no_trial() {
+fn a_busy_device_is_not_tried() {
     let gpu = FakeGpu::new();
     let run = [
         "run",

@@ -63,7 +63,7 @@ fn a_fault_fails_even_if_the_program_ignores_it() {
 }
 
 #[test]
-fn a_fault_is_reported_by_a_program_that_has_closed_what_it_did_not_open() {
+fn a_fault_is_reported_even_if_the_program_closed_all_descriptors() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = emulate(folder.path(), &["--export-json", "run.json"], "closes");
     let outcome = outcome.exits_with(105);
@@ -74,7 +74,7 @@ fn a_fault_is_reported_by_a_program_that_has_closed_what_it_did_not_open() {
 }
 
 #[test]
-fn a_log_that_cannot_be_written_is_no_success() {
+fn an_unwritable_log_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     // As a disk that is full: no file may have a byte.
     let program = format!("trap '' XFSZ; ulimit -f 0; {} fault; exit 0", PROGRAM.display());
@@ -87,7 +87,7 @@ fn a_log_that_cannot_be_written_is_no_success() {
 }
 
 #[test]
-fn a_table_that_cannot_be_shown_is_no_success_and_costs_no_file() {
+fn an_unwritable_table_is_an_error_and_files_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let program = PROGRAM.to_str().unwrap();
     for (quiet, code) in [(&[][..], 110), (&["-q"], 0)] {
@@ -101,7 +101,7 @@ fn a_table_that_cannot_be_shown_is_no_success_and_costs_no_file() {
 }
 
 #[test]
-fn what_is_refused_says_why_and_the_exit_code_is_the_programs() {
+fn a_refusal_gives_the_reason_and_keeps_the_programs_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = emulate(folder.path(), &[], "refused").exits_with(3);
     let reason = outcome.stdout.strip_prefix("code 218: ").unwrap().trim_end();
@@ -170,7 +170,7 @@ fn a_program_that_is_killed_in_a_kernel_names_the_place() {
 }
 
 #[test]
-fn a_program_that_is_not_there_and_one_that_launches_nothing_are_told() {
+fn missing_programs_and_programs_without_launches_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| Tool::new(arguments, folder.path(), folder.path()).run();
     let outcome = run(&["emulate", "--", "./no-such-program"]).exits_with(127);

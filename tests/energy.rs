@@ -31,7 +31,7 @@ fn metrics(run: &Outcome) -> Value {
 }
 
 #[test]
-fn the_energy_of_a_launch_is_that_of_its_own_work_in_processes_of_their_own() {
+fn energy_is_measured_in_separate_processes_for_the_launch_alone() {
     let gpu = FakeGpu::new();
     let limits = ["--threshold", "every energy <= 1 J", "--threshold", "every energy >= 1 J"];
     let run = on_gpu(&gpu, &[&["--repeat", "2"], &limits[..]].concat(), 100);
@@ -74,7 +74,7 @@ fn without_a_gpu_there_is_no_energy_and_nothing_is_judged() {
 }
 
 #[test]
-fn what_nothing_asks_for_is_not_measured() {
+fn energy_is_not_measured_unless_requested() {
     let run = on_gpu(&FakeGpu::new(), &["--repeat", "1"], 0);
     let reason = "it was not measured in this run; name it in --metrics";
     assert_eq!(metrics(&run)["energy"]["unavailable"], reason);

@@ -48,7 +48,7 @@ fn every_row_has_an_estimate_with_its_interval_and_its_limits() {
 }
 
 #[test]
-fn a_statistic_that_an_estimate_does_not_have_judges_nothing() {
+fn a_threshold_on_a_statistic_of_an_estimate_is_not_judged() {
     for threshold in ["every duration.p95 <= 1 s", "every duration.mean <= 1 s"] {
         let alone = ["run", "--package", "vector", "scale", "--threshold", threshold];
         let workshop = Workspace::fixture("workshop");

@@ -135,7 +135,7 @@ fn a_process_that_fails_is_started_again_and_reported_as_flaky() {
 }
 
 #[test]
-fn without_enough_retries_a_failure_is_one() {
+fn without_enough_retries_a_configuration_fails() {
     let (_, outcome) = run(&["--exact", "flickers", "--message-format", "json"]);
     let failed = ["how=exits failed", "how=fails failed", "how=works finished"];
     assert_eq!(statuses(&outcome.exits_with(105)), failed);
@@ -169,7 +169,7 @@ fn without_capture_the_processes_write_to_standard_error() {
 }
 
 #[test]
-fn a_quick_run_judges_nothing_and_says_so_everywhere() {
+fn every_format_says_that_a_quick_run_judges_nothing() {
     let (packed, outcome) = run(&["gather", "--quick"]);
     assert_snapshot!(outcome.transcript(), @"
     exit code: 0

@@ -140,7 +140,7 @@ fn a_filter_that_can_select_nothing_is_refused_before_anything_is_built() {
 }
 
 #[test]
-fn a_filter_that_finds_nothing_names_the_nearest_series_and_all_that_there_are() {
+fn a_filter_without_matches_names_the_nearest_and_all_series() {
     assert_snapshot!(list(&["-E", "series(sclae)"]).transcript(), @"
     exit code: 4
     ----- stdout -----

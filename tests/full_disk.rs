@@ -108,7 +108,7 @@ fn a_limit_on_the_size_of_files_is_reported_and_the_run_continues_once_it_is_lif
 }
 
 #[test]
-fn a_folder_that_vanishes_takes_neither_table_nor_exports_with_it() {
+fn table_and_exports_survive_a_vanished_run_folder() {
     let packed = Packed::new();
     let (child, run) = under_way(&packed, &["--export-csv", "out.csv", "--export-json", "-"]);
     // As a clean-up that does not look would; a file stays in its place, so that root cannot write
@@ -142,7 +142,7 @@ fn journal_of_slice(packed: &Packed) -> Option<PathBuf> {
 }
 
 #[test]
-fn a_driver_that_vanishes_is_no_failure_of_the_configurations_of_a_slice() {
+fn a_vanished_driver_fails_no_configuration_of_a_slice() {
     let packed = Packed::new();
     let slice = ["--slices", "slices", "--resume=auto"];
     let command = sweep(&packed, &slice).into_command().spawn();
@@ -168,7 +168,7 @@ fn a_driver_that_vanishes_is_no_failure_of_the_configurations_of_a_slice() {
 }
 
 #[test]
-fn an_export_that_finds_the_disk_full_keeps_nothing_else_from_being_written() {
+fn an_export_to_a_full_disk_does_not_affect_other_exports() {
     let packed = Packed::new();
     let few = ["gather", "--series", "stride=1..4", "--quiet", "--save-baseline", "kept"];
     let exports = ["--export-csv", "/dev/full", "--export-markdown", "out.md"];
@@ -224,7 +224,7 @@ wait $tool
 "#;
 
 #[test]
-fn a_disk_that_is_really_full() {
+fn a_full_disk_is_reported_and_results_are_shown() {
     let packed = Packed::new();
     let tool = sweep(&packed, &["--message-format", "json"]).into_command();
     let mut command = Command::new("unshare");
@@ -246,7 +246,7 @@ fn a_disk_that_is_really_full() {
 }
 
 #[test]
-fn a_reply_that_cannot_be_written_is_no_failure_of_its_configuration() {
+fn an_unwritable_reply_does_not_fail_its_configuration() {
     let packed = Packed::new();
     let (child, run) = under_way(&packed, &["--message-format", "json"]);
     // The processes that wait for the test have not replied; a folder lies where each would.

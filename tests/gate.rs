@@ -132,7 +132,7 @@ impl Repository {
 /// One test, since all of it builds and runs in one target folder, where `latest` has to be its
 /// own.
 #[test]
-fn a_gate_lets_a_merge_through_or_not() {
+fn a_merge_passes_without_a_regression_and_fails_with_one() {
     let repository = Repository::new();
     a_merge_is_let_through_or_not(&repository);
     stored_runs_are_compared_and_reported_without_running_anything(&repository);

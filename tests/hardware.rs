@@ -18,7 +18,7 @@ const VALUES: usize = 884;
 const UNCLAIMED: usize = 9;
 
 #[test]
-fn every_counter_that_an_h200_has_too_is_equal() {
+fn counters_equal_those_of_an_h200() {
     let golden: Counters = serde_json::from_str(include_str!("golden/h200-counters.json")).unwrap();
     let arguments = ["run", "--workspace", "--message-format", "json"];
     let outcome = Workspace::repository().gpuprof(&arguments).exits_with(0);

@@ -119,7 +119,7 @@ fn a_history_merges_and_names_the_revision_that_changed() {
 }
 
 #[test]
-fn a_bad_line_is_named_and_a_changed_tree_is_kept_only_where_it_is_wanted() {
+fn bad_lines_are_named_and_changed_trees_kept_on_request_only() {
     let repository = Repository::new();
     let first = repository.git(&["rev-parse", "HEAD"]);
     let dirty = format!("{first}-dirty");

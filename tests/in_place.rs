@@ -31,7 +31,7 @@ fn timings(kernel: &str) -> Vec<(Vec<f64>, Value)> {
 }
 
 #[test]
-fn every_timed_step_of_a_sort_finds_the_keys_that_the_first_one_found() {
+fn every_timed_sort_gets_the_original_keys() {
     let (each, once) = (timings("bitonic_step"), timings("bitonic_once"));
     assert_eq!((each.len(), once.len()), (2, 2));
     for ((each, said), (once, said_once)) in each.iter().zip(&once) {
@@ -44,7 +44,7 @@ fn every_timed_step_of_a_sort_finds_the_keys_that_the_first_one_found() {
 }
 
 #[test]
-fn only_what_a_kernel_reads_is_restored() {
+fn only_buffers_that_a_kernel_reads_are_restored() {
     for (samples, said) in timings("scan") {
         assert_eq!(said, json!({"reset": "each", "buffers": ["x"]}), "`total` is not read");
         assert!(samples.iter().all(|sample| *sample == samples[0]), "{samples:?}");
@@ -96,7 +96,7 @@ fn a_kernel_that_writes_nothing_is_not_verified_however_small_the_values_and_wid
 }
 
 #[test]
-fn small_values_are_held_to_a_tolerance_of_their_own_size() {
+fn small_values_get_a_tolerance_of_their_scale() {
     let outcome = table("halves").exits_with(105);
     assert!(
         outcome.stdout.contains("`y` differs from the host in 64 of 64 elements"),

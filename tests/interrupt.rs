@@ -37,7 +37,7 @@ fn interrupted(workspace: &Workspace, signal: Signal, arguments: &[&str]) -> (Op
 }
 
 #[test]
-fn what_was_measured_before_an_interrupt_is_shown_and_kept() {
+fn results_before_an_interrupt_are_shown_and_kept() {
     let workspace = Workspace::fixture("workshop");
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let junit = folder.path().join("run.xml");
@@ -82,7 +82,7 @@ fn what_was_measured_before_an_interrupt_is_shown_and_kept() {
 }
 
 #[test]
-fn a_request_to_terminate_ends_the_run_in_the_same_way() {
+fn sigterm_ends_the_run_like_an_interrupt() {
     let workspace = Workspace::fixture("workshop");
     let (code, stdout) = interrupted(&workspace, Signal::TERM, &[]);
     assert_eq!(code, Some(143), "{stdout}");
@@ -105,7 +105,7 @@ fn a_request_to_terminate_ends_the_run_in_the_same_way() {
 }
 
 #[test]
-fn a_terminal_that_is_gone_ends_the_run_in_the_same_way() {
+fn a_closed_terminal_ends_the_run_like_an_interrupt() {
     let status = fs::read_to_string("/proc/self/status").expect("the system says it");
     let ignored =
         status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("it is there");
@@ -143,7 +143,7 @@ fn unread(tool: Tool) -> (Child, PipeReader) {
 }
 
 #[test]
-fn a_signal_ends_a_command_whose_output_nobody_reads() {
+fn a_signal_ends_a_command_with_blocked_output() {
     let packed = Packed::new();
     let scale = ["scale", "--series", "block=64", "--quiet"];
     packed.tool(&[&scale[..], &["--export-json", "first.json"]].concat()).run().exits_with(0);
@@ -168,7 +168,7 @@ fn a_signal_ends_a_command_whose_output_nobody_reads() {
 }
 
 #[test]
-fn a_run_whose_output_nobody_reads_ends_by_a_signal_and_is_kept() {
+fn a_signal_ends_a_run_with_blocked_output_and_results_are_kept() {
     let packed = Packed::new();
     let many = ["scale", "--series", "block=32..1024 step 32", "--message-format", "json"];
     let mut child = packed.tool(&many).into_command().spawn().expect("it can be started");
@@ -186,7 +186,7 @@ fn a_run_whose_output_nobody_reads_ends_by_a_signal_and_is_kept() {
 }
 
 #[test]
-fn a_signal_ends_a_command_that_builds_and_what_it_started() {
+fn a_signal_ends_a_build_and_its_processes() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let manifest = "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
     let files = [("Cargo.toml", manifest), ("src/lib.rs", "")];

@@ -89,7 +89,7 @@ fn the_process_of_the_last_timed_pass_makes_the_first_counter_pass() {
 }
 
 #[test]
-fn no_time_is_taken_once_cupti_is_there() {
+fn no_time_is_taken_after_cupti_has_started() {
     let gpu = FakeGpu::new();
     let tool = tool(&gpu, &["--repeat", "3"], "").env("FAKE_TIMELINE", "2");
     tool.run().exits_with(0);
@@ -103,7 +103,7 @@ fn no_time_is_taken_once_cupti_is_there() {
 }
 
 #[test]
-fn a_process_that_crashes_while_it_counts_has_taken_its_times() {
+fn times_are_kept_if_a_process_crashes_while_counting() {
     for isolation in ISOLATIONS {
         let gpu = FakeGpu::new();
         let more = [&["--repeat", "2"][..], isolation].concat();
@@ -117,7 +117,7 @@ fn a_process_that_crashes_while_it_counts_has_taken_its_times() {
 }
 
 #[test]
-fn a_process_that_hangs_while_it_counts_has_its_whole_limit_for_that_and_has_taken_its_times() {
+fn times_are_kept_if_a_process_hangs_while_counting() {
     for isolation in ISOLATIONS {
         let gpu = FakeGpu::new();
         let within = |limit: &str| {
@@ -139,7 +139,7 @@ fn a_process_that_hangs_while_it_counts_has_its_whole_limit_for_that_and_has_tak
 }
 
 #[test]
-fn a_runner_that_is_killed_while_a_process_counts_has_its_times() {
+fn times_are_kept_if_the_runner_is_killed_while_counting() {
     for isolation in ISOLATIONS {
         let gpu = FakeGpu::new();
         let more = [&["--repeat", "2"][..], isolation].concat();

@@ -89,7 +89,7 @@ fn nothing_is_left(packed: &Packed) {
 const BLOWS_AT_LEAST: usize = 12;
 
 #[test]
-fn a_run_killed_again_and_again_comes_to_what_an_undisturbed_one_does() {
+fn a_run_killed_repeatedly_equals_an_undisturbed_one() {
     let undisturbed = Packed::new();
     assert!(undisturbed.start(&SWEEP).wait().expect("it can be waited for").success());
     let expected = Packed::document(&undisturbed.runs()[0]);
@@ -202,7 +202,7 @@ fn a_journal_that_was_edited_is_not_resumed_and_one_without_checksums_is() {
 }
 
 #[test]
-fn a_run_killed_before_its_first_pass_is_no_obstacle() {
+fn a_run_killed_before_its_first_pass_does_not_affect_the_next() {
     let packed = Packed::new();
     for milliseconds in [0, 4, 10, 20, 40, 80] {
         let mut child = start(&packed, &SWEEP);

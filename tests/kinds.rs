@@ -121,7 +121,7 @@ fn in_a_shared_process_every_failure_is_retried_in_isolation_and_no_refusal() {
 }
 
 #[test]
-fn counters_that_are_denied_are_unavailable_in_any_words() {
+fn denied_counters_are_unavailable_whatever_the_message() {
     for (scene, is_virtual) in [("virtual-gpu", Value::Bool(true)), ("no-counters", Value::Null)] {
         let (seen, _) = played(scene, &[&COUNTER[..], &["--no-gate"]].concat());
         assert_eq!((seen.code, statuses(&seen)), (Some(105), ENDED.to_vec()), "{scene}");
@@ -137,7 +137,7 @@ fn counters_that_are_denied_are_unavailable_in_any_words() {
 }
 
 #[test]
-fn what_the_user_or_the_driver_did_wrong_is_distinguished_in_any_words() {
+fn errors_of_user_and_driver_are_distinguished_whatever_the_message() {
     let (seen, _) = played("unknown-metric", &COUNTER);
     assert_eq!((seen.code, seen.asked.len()), (Some(2), 0));
     let (seen, outcomes) = played("driver-broken", &[]);

@@ -29,7 +29,7 @@ fn the_terse_list_has_a_line_for_each_configuration() {
 }
 
 #[test]
-fn every_name_of_the_list_finds_itself_and_nothing_else() {
+fn every_listed_name_selects_exactly_itself() {
     let all = text(&listed(&["--list", "--format", "terse"]).stdout);
     assert_eq!(all.lines().count(), 6);
     for line in all.lines() {
@@ -119,7 +119,7 @@ fn the_list_follows_filters_and_overrides() {
 }
 
 #[test]
-fn the_list_is_there_for_programs() {
+fn the_list_is_available_as_json() {
     let list = ["list", "--package", "vector", "scale", "--message-format", "json"];
     let events = Workspace::fixture("workshop").gpuprof(&list).exits_with(0).events();
     assert_eq!(events.len(), 1);

@@ -33,7 +33,7 @@ fn run_with_driver(code: u32, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_driver_that_is_there_and_broken_is_an_error_and_no_silent_fallback() {
+fn a_broken_driver_is_an_error_without_fallback() {
     assert_snapshot!(run_with_driver(803, &[]), @"
     exit code: 107
     ----- stdout -----
@@ -44,7 +44,7 @@ fn a_driver_that_is_there_and_broken_is_an_error_and_no_silent_fallback() {
 }
 
 #[test]
-fn a_driver_without_a_device_is_an_error_and_no_silent_fallback() {
+fn a_driver_without_a_device_is_an_error_without_fallback() {
     assert_snapshot!(run_with_driver(100, &["--backend", "cuda"]), @"
     exit code: 107
     ----- stdout -----
@@ -55,13 +55,13 @@ fn a_driver_without_a_device_is_an_error_and_no_silent_fallback() {
 }
 
 #[test]
-fn the_emulated_driver_is_the_way_on_next_to_a_broken_one() {
+fn the_emulated_driver_works_next_to_a_broken_one() {
     let transcript = run_with_driver(803, &["--backend", "emulator"]);
     assert!(transcript.starts_with("exit code: 0\n"), "{transcript}");
 }
 
 #[test]
-fn the_emulated_driver_has_no_clocks_to_lock_and_that_is_said() {
+fn clock_control_is_refused_on_the_emulated_driver() {
     let run = ["run", "--package", "vector", "scale", "--clock-control", "base"];
     let outcome = Workspace::fixture("workshop").gpuprof(&run).exits_with(0);
     let sentence = "gpuprof: --clock-control has no effect: the emulated driver has no clocks";
@@ -69,7 +69,7 @@ fn the_emulated_driver_has_no_clocks_to_lock_and_that_is_said() {
 }
 
 #[test]
-fn options_of_functions_say_that_kernels_do_not_have_them() {
+fn options_of_functions_are_refused_for_kernels() {
     let run = ["run", "--package", "vector", "scale", "--nvtx", "phase", "--range", "closure"];
     let outcome = Workspace::fixture("workshop").gpuprof(&run).exits_with(0);
     for option in ["--nvtx", "--range"] {
@@ -99,7 +99,7 @@ fn nowhere(tool: Tool, folder: &Path) -> Tool {
 }
 
 #[test]
-fn without_the_source_of_core_and_a_way_to_get_it_there_are_the_commands_that_mend_it() {
+fn a_missing_source_of_core_is_reported_with_the_commands() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let tool =
         Workspace::fixture("workshop").tool(&["run", "--package", "vector", "scale", "--quiet"]);
@@ -129,7 +129,7 @@ fn series_of_host_functions_need_no_source_of_core() {
 }
 
 #[test]
-fn rustup_is_asked_for_the_source_and_says_so() {
+fn the_source_of_core_is_installed_by_rustup_with_a_message() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let rustup = folder.path().join("rustup");
     let log = folder.path().join("log");
@@ -156,7 +156,7 @@ fn rustup_is_asked_for_the_source_and_says_so() {
 }
 
 #[test]
-fn a_kernel_toolchain_that_is_not_there() {
+fn a_missing_kernel_toolchain_is_refused() {
     let run = ["run", "--package", "vector", "scale", "--quiet", "--kernel-toolchain"];
     let workspace = Workspace::fixture("workshop");
     let path = workspace.gpuprof(&[&run[..], &["/nonexistent/rustc"]].concat());

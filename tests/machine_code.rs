@@ -73,7 +73,7 @@ fn rows(outcome: &Outcome) -> String {
 }
 
 #[test]
-fn on_a_gpu_machine_code_is_swept_verified_and_refused_where_it_is_for_another_one() {
+fn machine_code_runs_on_its_gpu_and_is_refused_on_others() {
     let gpu = FakeGpu::new();
     let outcome = on_gpu(&gpu, &["--repeat", "1"]).run().exits_with(4);
     assert_snapshot!(rows(&outcome), @r"
@@ -99,7 +99,7 @@ fn on_a_gpu_machine_code_is_swept_verified_and_refused_where_it_is_for_another_o
 }
 
 #[test]
-fn on_the_emulated_driver_it_is_invalid_with_what_to_do_and_the_others_run() {
+fn machine_code_is_invalid_on_the_emulated_driver_with_the_remedy() {
     let outcome = MADE.gpuprof(&RUN).exits_with(4);
     assert_snapshot!(rows(&outcome), @r#"
     scale/block=128,n=1000 invalid: `scale` is machine code for sm_90 in kernels/scale.sm_90.cubin, which only a GPU runs, and this run is on the emulated driver; to run it here, declare its PTX (ptx = "…") or its source (cuda = "…")
@@ -113,7 +113,7 @@ fn on_the_emulated_driver_it_is_invalid_with_what_to_do_and_the_others_run() {
 }
 
 #[test]
-fn an_archive_carries_it_to_the_gpu() {
+fn an_archive_contains_machine_code() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let file = folder.path().join("machine-code.tar.zst");
     let path = file.display().to_string();
@@ -131,7 +131,7 @@ fn an_archive_carries_it_to_the_gpu() {
 }
 
 #[test]
-fn what_does_not_fit_is_shown_where_it_is_declared() {
+fn mismatched_parameters_of_machine_code_are_shown_at_the_declaration() {
     let told = |feature: &str| {
         let arguments = [&RUN[..], &["--features", feature]].concat();
         let stderr = MADE.gpuprof(&arguments).exits_with(101).stderr;
@@ -160,7 +160,7 @@ fn what_does_not_fit_is_shown_where_it_is_declared() {
 }
 
 #[test]
-fn a_file_that_is_gone_or_cut_off_is_told() {
+fn missing_or_truncated_machine_code_is_reported() {
     let told = || {
         let arguments = [&RUN[..], &["--features", "broken"]].concat();
         let stderr = MADE.gpuprof(&arguments).exits_with(101).stderr;

@@ -73,7 +73,7 @@ fn the_command_of_the_readme_prints_the_series_and_ends_with_0() {
 }
 
 #[test]
-fn run_is_what_the_bare_subcommand_does() {
+fn the_bare_subcommand_runs() {
     let workspace = Workspace::fixture("workshop");
     let bare = workspace.gpuprof(&["--package", "vector", "scale"]);
     assert_snapshot!(bare.transcript(), @"
@@ -113,7 +113,7 @@ fn a_second_run_has_the_same_counters_to_the_last_digit() {
 }
 
 #[test]
-fn json_lines_tell_the_whole_run_in_order() {
+fn json_lines_describe_the_whole_run_in_order() {
     let outcome = main_job(&Workspace::repository(), &[]);
     let reasons: Vec<String> = outcome
         .events()
@@ -148,7 +148,7 @@ fn json_lines_tell_the_whole_run_in_order() {
 }
 
 #[test]
-fn the_run_and_its_verdict_are_kept_below_the_target_folder() {
+fn run_and_verdict_are_stored_below_the_target_folder() {
     let workspace = Workspace::repository();
     let outcome = main_job(&workspace, &[]);
     let (run, verdict) = documents(&workspace, &outcome);
@@ -289,7 +289,7 @@ fn every_export_is_written_to_its_file() {
 }
 
 #[test]
-fn what_the_users_code_prints_stays_out_of_the_results() {
+fn output_of_user_code_stays_out_of_the_results() {
     let workspace = Workspace::fixture("workshop");
     let run = ["run", "--package", "vector", "gather", "--message-format", "json"];
     let outcome = workspace.gpuprof(&run).exits_with(0);
@@ -310,7 +310,7 @@ fn what_the_users_code_prints_stays_out_of_the_results() {
 }
 
 #[test]
-fn quiet_leaves_the_results_alone() {
+fn quiet_does_not_change_the_results() {
     let workspace = Workspace::fixture("workshop");
     let loud = workspace.gpuprof(&["run", "--package", "vector", "scale"]).exits_with(0);
     let quiet =
@@ -346,7 +346,7 @@ fn metrics_of_the_command_line_are_shown_instead_of_the_annotated_ones() {
 }
 
 #[test]
-fn colour_is_there_when_asked_for() {
+fn colour_is_written_on_request() {
     let run = ["run", "--package", "vector", "scale", "--color", "always"];
     let outcome = Workspace::fixture("workshop").gpuprof(&run).exits_with(0);
     assert!(outcome.stdout.contains("\u{1b}[1m"), "{}", outcome.stdout);

@@ -10,7 +10,7 @@ use crate::support::replay::workshop;
 const CONFIGURATIONS: usize = 4 + 1 + 1 + 2 + 4;
 
 #[test]
-fn what_is_in_shared_memory_is_what_was_put_there() {
+fn values_in_shared_memory_are_read_back() {
     let arguments = ["run", "--package", "memory", "--message-format", "json"];
     let run = workshop().gpuprof(&arguments).exits_with(0);
     let rows = run.events_of("configuration-finished");
@@ -21,7 +21,7 @@ fn what_is_in_shared_memory_is_what_was_put_there() {
 }
 
 #[test]
-fn it_is_accessed_in_its_own_space_and_by_words() {
+fn shared_memory_is_accessed_by_shared_instructions() {
     let ptx = Archive::ptx(&workshop(), "memory");
     for width in ["u8", "b32", "b64"] {
         for access in ["ld", "st"] {

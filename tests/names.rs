@@ -19,7 +19,7 @@ fn without_cupti(more: &[&str]) -> Outcome {
 }
 
 #[test]
-fn a_counter_that_no_chip_has_is_refused_on_the_emulated_driver() {
+fn an_unknown_counter_is_refused_on_the_emulated_driver() {
     let misspelt = emulated(&["--metrics", "dram__thruput.avg"]).exits_with(2);
     assert_eq!(
         misspelt.stderr,
@@ -35,7 +35,7 @@ fn a_counter_that_no_chip_has_is_refused_on_the_emulated_driver() {
 }
 
 #[test]
-fn a_counter_that_the_chip_lacks_is_refused_where_no_cupti_is() {
+fn a_counter_missing_on_the_chip_is_refused_without_cupti() {
     let misspelt = without_cupti(&["--metrics", "dram__thruput.avg"]).exits_with(2);
     let said = "error: GH100 has no metric `dram__thruput`\n\
                 `dram__thruput`: did you mean `dram__throughput`?\n";

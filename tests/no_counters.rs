@@ -57,7 +57,7 @@ fn every_obstacle_is_reported_with_its_remedy() {
 }
 
 #[test]
-fn times_go_on_where_counters_cannot_be_had() {
+fn times_are_measured_without_counters() {
     let gpu = FakeGpu::new();
     let arguments = arguments(&["vector", "scale"], &[]);
     let tool = gpu.tool(&workshop(), &arguments);
@@ -91,7 +91,7 @@ fn timed(trouble: &str) -> (Value, String) {
 }
 
 #[test]
-fn times_are_the_devices_own_and_those_of_events_where_cupti_records_none() {
+fn times_come_from_events_if_cupti_records_none() {
     let (by_device, shown_by_device) = timed("");
     let (by_events, shown_by_events) = timed("fail cuptiActivityEnable 39");
     let row = |run: &Value| run["series"][0]["configurations"][0].clone();
@@ -108,7 +108,7 @@ fn times_are_the_devices_own_and_those_of_events_where_cupti_records_none() {
 }
 
 #[test]
-fn a_threshold_that_needs_counters_cannot_be_met_without_them() {
+fn a_threshold_on_counters_is_refused_without_them() {
     let judged = |more: &[&str]| {
         let gpu = FakeGpu::new();
         let tool = gpu.tool(&workshop(), &arguments(&["vector", "scale"], more));
@@ -196,7 +196,7 @@ fn a_metric_that_the_chip_does_not_have_is_refused_with_the_nearest() {
 }
 
 #[test]
-fn without_replay_nothing_of_cupti_is_touched() {
+fn without_replay_cupti_is_not_called() {
     let gpu = FakeGpu::new();
     let arguments = arguments(&["vector", "scale"], &["--replay-mode", "none"]);
     let outcome = gpu.tool(&workshop(), &arguments).run().exits_with(0);
@@ -228,7 +228,7 @@ fn a_library_is_found_by_a_relative_path_and_an_empty_variable_names_none() {
 }
 
 #[test]
-fn what_a_dry_run_found_out_is_what_the_next_run_does() {
+fn a_run_agrees_with_the_dry_run_before_it() {
     let gpu = FakeGpu::new();
     let workspace = workshop();
     let run = |trouble: &str, more: &[&str]| {
@@ -245,7 +245,7 @@ fn what_a_dry_run_found_out_is_what_the_next_run_does() {
 }
 
 #[test]
-fn what_a_slice_of_a_gpu_withholds_is_unavailable_and_the_rest_is_counted() {
+fn counters_withheld_from_a_mig_instance_are_unavailable() {
     let run = |more: &[&str], trouble: &str| {
         let gpu = FakeGpu::new();
         let tool = gpu

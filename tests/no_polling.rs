@@ -243,7 +243,7 @@ fn all_come_to_rest(child: &mut Child, count: usize, processes: impl Fn() -> Vec
 }
 
 #[test]
-fn a_runner_that_waits_for_its_harness_uses_no_processor() {
+fn a_runner_waiting_for_its_harness_uses_no_cpu() {
     let packed = Packed::new();
     // Its second configuration sleeps for a minute.
     let mut child = packed.start(&["sleeps", "--timeout", "600"]);
@@ -262,7 +262,7 @@ fn a_runner_that_waits_for_its_harness_uses_no_processor() {
 }
 
 #[test]
-fn harnesses_that_wait_for_the_device_use_no_processor() {
+fn harnesses_waiting_for_the_device_use_no_cpu() {
     let gpu = FakeGpu::new();
     let arguments = arguments(&["vector", "scale"], &["--ahead", "1", "--timeout", "600"]);
     let tool = gpu.tool(&workshop(), &arguments).env("FAKE_CUPTI_TROUBLE", "hang pass=1 block=64");

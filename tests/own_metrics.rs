@@ -118,7 +118,7 @@ fn a_counter_that_the_chip_lacks_is_reported_with_the_metrics_that_were_written(
 }
 
 #[test]
-fn what_only_another_device_must_meet_is_collected_nowhere_else() {
+fn counters_of_thresholds_for_another_device_are_not_collected() {
     let threshold = ["--threshold", "on \"A100\" every stall_sync <= 10%"];
     let elsewhere = on_a_gpu(&FakeGpu::new(), &threshold).exits_with(0);
     assert!(elsewhere.stdout.contains("not for this device: on \"A100\""), "{}", elsewhere.stdout);

@@ -125,7 +125,7 @@ fn kernels_of_cuda_oxide_are_swept_verified_and_judged_and_their_contracts_are_k
 }
 
 #[test]
-fn what_the_compiler_made_of_our_kernels_runs_on_the_emulated_driver() {
+fn kernels_of_cuda_oxide_run_on_the_emulated_driver() {
     let outcome = run(&["compiled_"]).exits_with(0);
     assert_snapshot!(rows(&outcome), @r"
     compiled_block_sums/block=256,n=2048 finished verified
@@ -139,7 +139,7 @@ fn what_the_compiler_made_of_our_kernels_runs_on_the_emulated_driver() {
 }
 
 #[test]
-fn what_does_not_fit_the_device_code_is_shown_where_the_kernel_is() {
+fn mismatched_kernels_of_cuda_oxide_are_shown_at_their_source() {
     let errors_of = |feature: &str| {
         let stderr = run(&["--features", feature]).exits_with(101).stderr;
         let (_, errors) = stderr.split_once("error: ").expect("there is an error");

@@ -48,7 +48,7 @@ const FACTS: [&str; 7] = [
 ];
 
 #[test]
-fn links_and_peers_are_facts_of_the_device_and_a_sentence_of_the_report() {
+fn links_and_peers_are_metrics_and_a_sentence_of_the_report() {
     let gpu = FakeGpu::new();
     gpu.nvml("nvlink", NVLINKS);
     let (two, names) = ([("FAKE_GPUS", TWINS)], FACTS.join(","));
@@ -80,7 +80,7 @@ fn a_named_device_is_alone_and_a_device_without_nvlink_says_so() {
 }
 
 #[test]
-fn without_the_question_no_links_are_read() {
+fn links_are_read_only_on_request() {
     let gpu = FakeGpu::new();
     gpu.nvml("nvlink", NVLINKS);
     let outcome = run(&gpu, &[], &["--replay-mode", "none"]);
@@ -97,7 +97,7 @@ fn a_copy_between_devices_is_in_the_timeline_with_both() {
 }
 
 #[test]
-fn migrations_of_managed_memory_are_those_of_one_call() {
+fn migrations_of_managed_memory_belong_to_one_call() {
     const NAMES: [&str; 5] = [
         "unified_bytes_to_device",
         "unified_bytes_to_host",

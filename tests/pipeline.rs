@@ -28,7 +28,7 @@ fn several_kernels_are_one_measured_range_whose_launches_are_shown() {
 }
 
 #[test]
-fn a_gpu_shows_them_with_their_times_and_the_launcher_records_them_where_cupti_does_not() {
+fn launches_have_times_on_a_gpu_and_are_recorded_without_cupti() {
     let arguments = ["run", "--package", "pipeline", "pipeline::kernels::sum/", "--repeat", "1"];
     let gpu = FakeGpu::new();
     let seen = launches(&gpu.tool(&workshop(), &arguments).run().exits_with(0));
@@ -45,7 +45,7 @@ fn a_gpu_shows_them_with_their_times_and_the_launcher_records_them_where_cupti_d
 }
 
 #[test]
-fn results_are_verified_and_a_launch_that_is_refused_is_invalid() {
+fn results_are_verified_and_refused_launches_are_invalid() {
     let filter = "pipeline::kernels::sum/";
     let arguments = ["run", "--package", "pipeline", "--message-format", "json", filter];
     let run = workshop().gpuprof(&arguments).exits_with(0);
@@ -92,7 +92,7 @@ fn a_stream_of_a_library_that_is_not_joined_is_an_error_without_a_gpu_too() {
 }
 
 #[test]
-fn a_setup_is_made_once_a_process_and_said() {
+fn a_setup_runs_once_per_process_and_is_reported() {
     let arguments = ["run", "--package", "pipeline", "pipeline::kernels::with_keys/"];
     let gpu = FakeGpu::new();
     let together = [&arguments[..], &["--repeat", "1", "--isolate", "kernel"]].concat();
@@ -173,7 +173,7 @@ fn row(status: &str, reason: &str) -> (String, String) {
 }
 
 #[test]
-fn a_launch_of_somebody_elses_that_the_emulated_driver_refuses_is_invalid() {
+fn a_library_launch_refused_by_the_emulated_driver_is_invalid() {
     let [ignored, measured, before, tolerated] =
         told(&workshop().gpuprof(&BY_OTHERS).exits_with(105));
     let refused = "kernel 'scale' cannot be launched: block.x is 2048 but the device allows 1024";
@@ -186,7 +186,7 @@ fn a_launch_of_somebody_elses_that_the_emulated_driver_refuses_is_invalid() {
 }
 
 #[test]
-fn an_error_of_another_call_is_a_failure_and_a_refused_launch_that_nobody_asks_about_is_invalid() {
+fn an_unchecked_refused_launch_is_invalid_and_other_errors_are_failures() {
     let errs =
         ["run", "--package", "pipeline", "--message-format", "json", "pipeline::kernels::errs/"];
     let rows = scaled(&workshop().gpuprof(&errs).exits_with(105));
@@ -207,7 +207,7 @@ fn an_error_of_another_call_is_a_failure_and_a_refused_launch_that_nobody_asks_a
 }
 
 #[test]
-fn a_launch_of_somebody_elses_that_a_gpu_refuses_is_invalid_and_nothing_is_watched_before() {
+fn a_library_launch_refused_by_a_gpu_is_invalid() {
     let gpu = FakeGpu::new();
     let each = ["--repeat", "1", "--isolate", "configuration"];
     let run = gpu.tool(&workshop(), &[&BY_OTHERS[..], &each].concat()).run();
@@ -224,7 +224,7 @@ fn a_launch_of_somebody_elses_that_a_gpu_refuses_is_invalid_and_nothing_is_watch
 }
 
 #[test]
-fn without_cupti_a_refused_launch_of_somebody_elses_is_a_failure_that_says_how_to_tell_it() {
+fn without_cupti_a_refused_library_launch_is_a_failure_with_the_remedy() {
     let gpu = FakeGpu::new();
     let trouble = "fail cuptiSubscribe 39";
     let run = gpu

@@ -9,7 +9,7 @@ use crate::support::replay::workshop;
 const CONFIGURATIONS: usize = 23;
 
 #[test]
-fn ten_kernels_of_rodinia_leave_what_the_host_computes() {
+fn ten_kernels_of_rodinia_agree_with_the_host() {
     let run = ["run", "--package", "ported", "--message-format", "json"];
     let run = workshop().gpuprof(&run).exits_with(0);
     let rows = run.events_of("configuration-finished");

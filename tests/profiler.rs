@@ -57,7 +57,7 @@ fn devices_that_share_a_profiler_take_turns_and_all_have_their_counters() {
 }
 
 #[test]
-fn a_pass_that_hangs_with_the_profiler_is_ended_and_the_one_that_waits_for_it_is_not() {
+fn a_hanging_pass_is_killed_and_the_waiting_one_continues() {
     let gpu = FakeGpu::new();
     // Whoever comes second waits for as long as the hanging one may take, and for its own two
     // seconds after that.

@@ -71,7 +71,7 @@ fn prepared_ahead(timeline: &[Happening]) -> usize {
 }
 
 #[test]
-fn nothing_prepares_or_leaves_while_another_process_measures() {
+fn no_process_starts_or_exits_while_another_measures() {
     for isolation in ISOLATIONS {
         let mut found = Vec::new();
         for ahead in ["0", "1"] {
@@ -154,7 +154,7 @@ fn only_the_first(outcome: &Outcome, status: &str) -> bool {
 }
 
 #[test]
-fn a_process_that_crashes_in_its_window_leaves_the_device_to_the_next() {
+fn a_crash_while_measuring_releases_the_device() {
     let gpu = FakeGpu::new();
     let outcome = run(&gpu, "abort pass=1 block=64", &["--ahead", "1"]).exits_with(105);
     assert!(only_the_first(&outcome, "failed"), "{:?}", of_both(&outcome));
@@ -163,7 +163,7 @@ fn a_process_that_crashes_in_its_window_leaves_the_device_to_the_next() {
 }
 
 #[test]
-fn a_process_that_is_killed_in_its_window_leaves_the_device_to_the_next() {
+fn a_kill_while_measuring_releases_the_device() {
     let gpu = FakeGpu::new();
     let within =
         |limit: &str| run(&gpu, "hang pass=1 block=64", &["--ahead", "1", "--timeout", limit]);

@@ -180,7 +180,7 @@ fn a_closure_of_several_launches_is_one_range_in_every_replay_mode_and_has_rates
 }
 
 #[test]
-fn the_flush_of_the_cache_is_outside_of_the_closure() {
+fn the_cache_flush_is_outside_the_closure() {
     let gpu = FakeGpu::new();
     let metrics = counted(&gpu, &["--cache-control", "all"]);
     assert_eq!(metrics[COUNTED]["value"], 128.0, "{metrics:#}");
@@ -200,7 +200,7 @@ fn outside(row: &Value) -> Vec<bool> {
 }
 
 #[test]
-fn only_what_lies_between_start_and_stop_of_the_profiler_is_measured() {
+fn only_work_between_profiler_start_and_stop_is_measured() {
     let gpu = FakeGpu::new();
     let row = row(Some(&gpu), &[&PROFILED[..], &["--metrics", COUNTED]].concat());
     assert_eq!(outside(&row), [true, false, false, true], "{row:#}");
@@ -227,7 +227,7 @@ fn the_emulated_driver_counts_between_start_and_stop_of_the_profiler_too() {
 }
 
 #[test]
-fn a_closure_that_starts_the_profiler_is_no_range_as_a_whole() {
+fn a_closure_that_starts_the_profiler_is_not_one_range() {
     let arguments = [&PROFILED[..], &["--range", "closure", "--metrics", COUNTED]].concat();
     let arguments = [&arguments[..], &["--message-format", "json"]].concat();
     let gpu = FakeGpu::new();
@@ -517,7 +517,7 @@ fn nvtx_ranges_that_cannot_be_collected_say_why() {
 }
 
 #[test]
-fn a_closure_that_launches_nothing_is_neither_a_success_nor_a_baseline() {
+fn a_closure_without_launches_fails_and_makes_no_baseline() {
     let workshop = workshop();
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let file = folder.path().join("run.json").display().to_string();

@@ -90,7 +90,7 @@ fn kernels_in_rust_have_registers_and_occupancy_too() {
 }
 
 #[test]
-fn without_ptxas_or_with_an_old_one_the_reason_and_the_remedy_are_told() {
+fn a_missing_or_old_ptxas_is_reported_with_the_remedy() {
     let fixture = Workspace::fixture("declared");
     let reason = |outcome: &Outcome| {
         let rows = outcome.events_of("configuration-finished");

@@ -63,7 +63,7 @@ fn a_run_that_was_killed_before_the_last_processes_of_a_configuration_continues_
 }
 
 #[test]
-fn a_plain_number_is_that_number() {
+fn a_plain_repeat_is_the_exact_number_of_processes() {
     assert_eq!(processes(&["--repeat", "3", "--interleave", "none"]), [3, 3]);
 }
 
@@ -100,13 +100,13 @@ fn of_doubtful(sizes: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_last_that_are_undecided_are_measured_further_than_many() {
+fn the_last_undecided_configurations_get_more_rounds() {
     assert_eq!(of_doubtful("4096"), [431]);
     assert_eq!(of_doubtful("4096,4095,4094,4093"), [112; 4]);
 }
 
 #[test]
-fn a_run_says_what_its_doubt_cost_and_what_would_end_it() {
+fn an_undecided_run_reports_its_rounds_and_what_would_decide() {
     let gpu = FakeGpu::new();
     let outcome = limited(&gpu, &["--repeat", "7", "--max-repeat", "15"]);
     let end = &outcome.events_of("run-finished")[0]["conclusion"];

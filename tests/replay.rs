@@ -105,7 +105,7 @@ fn configurations_whose_buffers_are_large_do_not_share_a_session() {
 }
 
 #[test]
-fn every_pass_of_a_series_function_finds_what_it_set_up() {
+fn every_pass_of_a_series_function_finds_its_setup() {
     for function in ["spends", "keeps"] {
         let selection = ["settles", function];
         let emulated = values(&workshop().gpuprof(&arguments(&selection, &[])).exits_with(0));
@@ -119,7 +119,7 @@ fn every_pass_of_a_series_function_finds_what_it_set_up() {
 }
 
 #[test]
-fn what_a_process_counted_is_decoded_before_anything_of_the_kernel_is_unloaded() {
+fn counters_are_decoded_before_the_kernel_is_unloaded() {
     // Configurations of a kernel share a pass; each call of a function is one.
     for (selection, count) in [(["settles", "spends"], 8), (["vector", "scale"], 4)] {
         let package = selection[0];
@@ -143,7 +143,7 @@ fn what_a_process_counted_is_decoded_before_anything_of_the_kernel_is_unloaded()
 }
 
 #[test]
-fn a_series_function_that_does_something_else_in_a_later_call_is_told() {
+fn a_series_function_that_changes_between_calls_is_reported() {
     for mode in ["application", "range", "kernel"] {
         let arguments = arguments(&["settles", "wavers"], &["--replay-mode", mode]);
         let outcome = FakeGpu::new().tool(&workshop(), &arguments).run().exits_with(105);
@@ -255,7 +255,7 @@ fn counters_that_are_denied_in_the_middle_leave_times_and_a_remedy() {
 }
 
 #[test]
-fn passes_that_never_end_and_counters_that_are_lost_make_no_values() {
+fn endless_passes_and_lost_counters_give_no_values() {
     let gpu = FakeGpu::new();
     let outcome = troubled(&gpu, "continue block=64", &[]).exits_with(105);
     let [(status, reason), other] = of_both(&outcome);
@@ -309,7 +309,7 @@ fn a_launch_that_differs_between_passes_is_named_with_both_sides() {
 }
 
 #[test]
-fn a_launch_that_differs_is_left_out_where_that_was_asked_for() {
+fn a_differing_launch_is_left_out_on_request() {
     for isolation in ISOLATIONS {
         let relaxed = [&["--app-replay-mode", "relaxed"], isolation].concat();
         let outcome = drifting(&relaxed).exits_with(0);

@@ -99,7 +99,7 @@ fn recalled_jobs_keep_their_images() {
 }
 
 #[test]
-fn an_image_that_was_written_before_its_process_crashed_is_removed() {
+fn the_image_of_a_crashed_process_is_removed() {
     let gpu = FakeGpu::new();
     // Two images: the process crashes in the session of the second one.
     let twenty = ["--series", "n=64..1280 step 64"];
@@ -110,7 +110,7 @@ fn an_image_that_was_written_before_its_process_crashed_is_removed() {
 }
 
 #[test]
-fn what_goes_wrong_in_a_pass_is_reported_of_its_own_configuration() {
+fn a_failure_in_a_shared_pass_is_reported_for_its_configuration() {
     for (what, code, expected, reason) in [
         ("panics", 105, "failed", "the harness panicked at crowd/src/lib.rs"),
         (
@@ -142,7 +142,7 @@ fn what_goes_wrong_in_a_pass_is_reported_of_its_own_configuration() {
 
 /// A GPU does not report such a store: the buffer is compared with its initial contents.
 #[test]
-fn a_gpu_run_tells_what_a_kernel_changed_that_it_only_reads() {
+fn a_gpu_run_reports_writes_to_read_only_buffers() {
     let gpu = FakeGpu::new();
     let all = arguments(&["faults", "writes_its_input"], &[]);
     let outcome = gpu.tool(&workshop(), &all).run().exits_with(105);
@@ -163,7 +163,7 @@ fn a_gpu_run_tells_what_a_kernel_changed_that_it_only_reads() {
 }
 
 #[test]
-fn what_differs_in_constants_and_what_has_no_image_to_share_count_in_one_process_too() {
+fn configurations_with_different_constants_share_a_process() {
     for selection in [["tiles", "reverse"], ["settles", "spends"]] {
         let emulated = workshop().gpuprof(&arguments(&selection, &[])).exits_with(0);
         let gpu = FakeGpu::new();
@@ -194,7 +194,7 @@ fn counters_that_cannot_be_combined_have_images_one_after_the_other() {
 }
 
 #[test]
-fn nothing_is_made_on_the_device_while_a_pass_is_collected() {
+fn nothing_is_created_on_the_device_during_a_pass() {
     let gpu = FakeGpu::new();
     // The launches that replace a missing one are prepared before.
     let trouble = "abort pass=1 grid=32";
@@ -209,7 +209,7 @@ fn nothing_is_made_on_the_device_while_a_pass_is_collected() {
 }
 
 #[test]
-fn a_session_that_wants_more_passes_is_held_against_the_one_that_caused_it() {
+fn additional_passes_are_attributed_to_their_configuration() {
     let gpu = FakeGpu::new();
     let outcome = run(&gpu, &[], ("FAKE_CUPTI_TROUBLE", "continue grid=32")).exits_with(105);
     let wants_more = "4 passes were planned, but CUPTI needs more";
@@ -219,8 +219,7 @@ fn a_session_that_wants_more_passes_is_held_against_the_one_that_caused_it() {
 }
 
 #[test]
-fn a_runner_that_is_killed_between_two_of_a_shared_reply_continues_from_the_images_of_both_passes()
-{
+fn a_runner_killed_within_a_shared_reply_resumes_from_both_images() {
     let gpu = FakeGpu::new();
     let run_id = killed(&gpu, &[], "hang pass=1 grid=32");
     let before = images(&run_id);
@@ -247,7 +246,7 @@ fn a_runner_that_is_killed_between_two_of_a_shared_reply_continues_from_the_imag
 }
 
 #[test]
-fn a_journal_that_says_nothing_of_images_begins_its_counters_again() {
+fn a_journal_without_images_restarts_the_counters() {
     let gpu = FakeGpu::new();
     let run_id = killed(&gpu, &[], "hang pass=2 grid=32");
     rewrite(&run_id, |mut lines| {
@@ -262,7 +261,7 @@ fn a_journal_that_says_nothing_of_images_begins_its_counters_again() {
 }
 
 #[test]
-fn an_image_that_only_one_that_ended_had_is_removed_by_the_run_that_continues() {
+fn a_resumed_run_removes_images_of_finished_configurations() {
     let gpu = FakeGpu::new();
     let run_id = killed(&gpu, &[], "hang pass=2 grid=32");
     let status = json!({ "status": "failed", "reason": "it did" });
@@ -279,7 +278,7 @@ fn an_image_that_only_one_that_ended_had_is_removed_by_the_run_that_continues() 
 }
 
 #[test]
-fn counters_that_are_denied_are_not_taken_from_what_has_all_of_them() {
+fn denied_counters_do_not_affect_finished_configurations() {
     let gpu = FakeGpu::new();
     let resumed = |more: &[&str], trouble: &str| {
         let metrics = METRICS.join(",");

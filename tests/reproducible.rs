@@ -17,7 +17,7 @@ fn ptx(workspace: &Workspace, folder: &Path) -> String {
 }
 
 #[test]
-fn two_clones_make_the_same_ptx_without_a_word_of_where_they_are() {
+fn two_clones_produce_the_same_ptx_without_paths() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let one = Workspace::fixture("workshop");
     let other = one.copied_to(&folder.path().join("another/place"));

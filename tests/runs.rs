@@ -57,7 +57,7 @@ fn runs_are_listed_shown_and_removed() {
 }
 
 #[test]
-fn a_run_that_is_under_way_is_listed_as_such_and_stays() {
+fn a_running_run_is_listed_as_running_and_not_removed() {
     let packed = Packed::new();
     let mut child = packed.start(&["sleeps", "--series", "milliseconds=60000"]);
     let run = wait_beside(&mut child, "a journal", || {
@@ -82,7 +82,7 @@ fn a_run_that_is_under_way_is_listed_as_such_and_stays() {
 }
 
 #[test]
-fn the_page_is_opened_by_the_systems_program_and_without_one_the_error_says_where_it_is() {
+fn the_page_is_opened_by_the_system_or_its_path_is_printed() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let there = folder.path();
     let (programs, asked) = (there.join("bin"), there.join("asked"));

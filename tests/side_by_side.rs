@@ -18,7 +18,7 @@ fn names(runs: &[PathBuf]) -> Vec<String> {
 }
 
 #[test]
-fn runs_at_the_same_time_do_not_mix() {
+fn concurrent_runs_do_not_mix() {
     let packed = Packed::new();
     let sweep = ["gather", "--series", "stride=1..12 step 1"];
     let children: Vec<Child> = (0..3).map(|_| packed.start(&sweep)).collect();
@@ -40,7 +40,7 @@ fn runs_at_the_same_time_do_not_mix() {
 }
 
 #[test]
-fn runs_that_build_at_the_same_time_do_not_mix() {
+fn concurrent_builds_do_not_mix() {
     let workspace = Workspace::fixture("workshop");
     let run = ["run", "--package", "vector", "scale", "--message-format", "json"];
     let start = |_| workspace.tool(&run).into_command().spawn().expect("it can be started");
@@ -62,7 +62,7 @@ fn runs_that_build_at_the_same_time_do_not_mix() {
 }
 
 #[test]
-fn a_run_keeps_the_kernels_it_began_with_whatever_is_built_meanwhile() {
+fn a_run_keeps_its_kernels_during_another_build() {
     let packed = Packed::new();
     let sweep = ["gather", "--series", "stride=1..40 step 1", "--extract-to", "built"];
     let mut child = packed.start(&sweep);

@@ -43,7 +43,7 @@ fn keys(slice: &Path) -> Vec<String> {
 }
 
 #[test]
-fn slices_are_disjoint_make_the_whole_and_decide_nothing() {
+fn slices_partition_the_run_and_judge_nothing() {
     let packed = Packed::new();
     for slice in 1..=3 {
         let outcome = measure(&packed, slice, 3, &[]).exits_with(0);
@@ -128,7 +128,7 @@ fn costs_of_a_stored_run_balance_slices() {
 }
 
 #[test]
-fn costs_are_a_part_of_the_plan_and_a_merged_run_has_them() {
+fn costs_are_part_of_the_plan_and_of_a_merged_run() {
     let packed = Packed::new();
     packed.tool(&PLAN).run().exits_with(0);
     let run = packed.runs().pop().unwrap();
@@ -151,7 +151,7 @@ fn costs_are_a_part_of_the_plan_and_a_merged_run_has_them() {
 }
 
 #[test]
-fn costs_that_cannot_be_the_same_for_every_slice_are_refused() {
+fn costs_that_may_differ_between_slices_are_refused() {
     let packed = Packed::new();
     let part = ["--partition", "slice:1/2", "--partition-costs"];
     let without = packed.tool(&["--partition-costs", "main"]).run().exits_with(2);
@@ -178,7 +178,7 @@ fn costs_that_cannot_be_the_same_for_every_slice_are_refused() {
 }
 
 #[test]
-fn an_empty_slice_is_a_success_that_says_so() {
+fn an_empty_slice_succeeds_with_a_note() {
     let packed = Packed::new();
     let only = ["--exact", "vector::kernels::scale/block=64,n=4096", "--no-config"];
     let arguments = ["--partition", "slice:2/2", "--slices", "slices", "--backend", "emulator"];
@@ -191,7 +191,7 @@ fn an_empty_slice_is_a_success_that_says_so() {
 }
 
 #[test]
-fn a_slice_that_has_begun_continues_only_where_it_is_asked_to() {
+fn a_started_slice_continues_only_with_resume() {
     let packed = Packed::new();
     measure(&packed, 1, 2, &["--resume=auto"]).exits_with(0);
     let refused = measure(&packed, 1, 2, &[]).exits_with(2);
@@ -213,7 +213,7 @@ fn a_slice_that_has_begun_continues_only_where_it_is_asked_to() {
 }
 
 #[test]
-fn a_slice_that_another_process_measures_is_waited_for_and_then_75() {
+fn a_busy_slice_is_waited_for_and_then_ends_with_75() {
     let packed = Packed::new();
     measure(&packed, 1, 2, &[]).exits_with(0);
     let [folder] = &slices(&packed)[..] else { panic!() };
@@ -227,7 +227,7 @@ fn a_slice_that_another_process_measures_is_waited_for_and_then_75() {
 }
 
 #[test]
-fn what_belongs_to_merge_or_to_a_whole_run_is_refused_for_a_slice() {
+fn options_of_merge_and_whole_runs_are_refused_for_a_slice() {
     let packed = Packed::new();
     let part = ["--partition", "slice:1/2"];
     let cases: [(&[&str], &str); 5] = [
@@ -305,7 +305,7 @@ fn document(packed: &Packed) -> (Value, Value) {
 }
 
 #[test]
-fn merged_slices_are_the_undivided_run() {
+fn merged_slices_equal_the_undivided_run() {
     for (method, by, count) in
         [("slice", "series", 3), ("hash", "series", 2), ("slice", "configuration", 4)]
     {
@@ -331,7 +331,7 @@ fn merged_slices_are_the_undivided_run() {
 }
 
 #[test]
-fn a_merged_run_says_which_slice_and_which_host_measured_what() {
+fn a_merged_run_names_slice_and_host_of_each_row() {
     let packed = Packed::new();
     for slice in 1..=2 {
         measure(&packed, slice, 3, &[]).exits_with(0);
@@ -401,7 +401,7 @@ fn a_merged_run_says_where_the_time_of_each_slice_went() {
 }
 
 #[test]
-fn what_is_missing_is_listed_and_106_until_it_is_there_or_accepted() {
+fn missing_slices_end_with_106_until_present_or_accepted() {
     let packed = Packed::new();
     // The best configuration is in the second: without it the threshold fails, and that is 100.
     for slice in [2, 3] {
@@ -481,7 +481,7 @@ fn a_merge_of_strict_slices_is_strict() {
 }
 
 #[test]
-fn of_two_measurements_of_a_slice_the_one_counts_that_was_whole_first() {
+fn of_two_measurements_of_a_slice_the_first_complete_one_is_kept() {
     let packed = Packed::new();
     let into = |slice: u32, folder: &str| {
         let part = format!("slice:{slice}/2");
@@ -515,7 +515,7 @@ fn of_two_measurements_of_a_slice_the_one_counts_that_was_whole_first() {
 }
 
 #[test]
-fn what_is_not_of_one_plan_is_refused_with_the_first_difference() {
+fn slices_of_different_plans_are_refused_with_the_first_difference() {
     let packed = Packed::new();
     measure(&packed, 1, 2, &[]).exits_with(0);
     measure(&packed, 1, 3, &[]).exits_with(0);

@@ -59,7 +59,7 @@ fn gather_where(stride: u32, limit: &str, more: &[&str]) -> Outcome {
 }
 
 #[test]
-fn where_speaks_of_the_configurations_it_names() {
+fn where_limits_a_threshold_to_its_configurations() {
     let held = gather_where(2, "== 8", &[]);
     assert_eq!(held.code, Some(0), "{held:#?}");
     let violated = gather_where(4, "== 8", &[]);
@@ -109,7 +109,7 @@ fn a_threshold_that_applies_to_no_configuration_is_refused_before_anything_is_me
 }
 
 #[test]
-fn a_failure_is_not_hidden_by_what_cannot_be_judged() {
+fn a_failed_threshold_outranks_unjudged_ones() {
     let thresholds = ["best duration <= 5 us", "every load_sectors_per_request <= 3"];
     let outcome = gated("scale", &thresholds, &["--strict"]);
     assert_snapshot!(conclusion(&outcome), @"
@@ -142,7 +142,7 @@ fn a_violation_on_a_gpu_names_the_line_that_the_emulated_driver_counts() {
 }
 
 #[test]
-fn a_failed_configuration_is_not_hidden_by_a_failed_threshold() {
+fn a_failed_configuration_outranks_a_failed_threshold() {
     let arguments = ["run", "--package", "faults", "writes_beyond", "--quiet", "--threshold"];
     let outcome = Workspace::fixture("workshop")
         .gpuprof(&[&arguments[..], &["sm__ctas_launched.sum == 7"]].concat());
@@ -151,7 +151,7 @@ fn a_failed_configuration_is_not_hidden_by_a_failed_threshold() {
 }
 
 #[test]
-fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
+fn a_named_configuration_file_replaces_the_default_one() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let file = folder.path().join("strict.toml");
     let text = "strict = true\n\
@@ -246,7 +246,7 @@ fn a_failure_names_the_line_of_the_configuration_file() {
 }
 
 #[test]
-fn show_config_tells_the_layer_of_every_setting() {
+fn show_config_names_the_layer_of_every_setting() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let file = folder.path().join("gpuprof.toml");
     let text = "sets = [\"basic\"]\nsections = [\"Occupancy\"]\nthresholds = [\"registers <= 32\"]\n\

@@ -46,7 +46,7 @@ fn kernels_of_debians_toolchain_give_the_same_counters() {
 }
 
 #[test]
-fn an_architecture_that_is_none_is_refused() {
+fn an_invalid_architecture_is_refused() {
     let run = ["run", "--package", "vector", "--kernel-arch", "sm_42"];
     let refused = Workspace::fixture("workshop").gpuprof(&run).exits_with(2);
     let told =
@@ -55,7 +55,7 @@ fn an_architecture_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_toolchain_of_rustup_is_found_by_its_name() {
+fn a_rustup_toolchain_is_found_by_name() {
     let Ok(name) = env::var("RUSTUP_TOOLCHAIN") else {
         eprintln!("skipped: cargo was not started by rustup");
         return;

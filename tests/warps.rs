@@ -8,7 +8,7 @@ use crate::support::replay::workshop;
 const CONFIGURATIONS: usize = 6 * 9 + 10 + 1 + 3 + 10 + 2;
 
 #[test]
-fn everything_that_lanes_and_blocks_do_together_is_what_the_host_computes() {
+fn collective_operations_agree_with_the_host() {
     let arguments = ["run", "--package", "warps", "--message-format", "json"];
     let run = workshop().gpuprof(&arguments).exits_with(0);
     let rows = run.events_of("configuration-finished");
@@ -19,7 +19,7 @@ fn everything_that_lanes_and_blocks_do_together_is_what_the_host_computes() {
 }
 
 #[test]
-fn each_is_the_instruction_that_the_gpu_has_for_it() {
+fn collective_operations_compile_to_their_instructions() {
     let ptx = Archive::ptx(&workshop(), "warps");
     let instructions = [
         "shfl.sync.bfly.b32",

@@ -34,7 +34,7 @@ fn is_told(packed: &Packed, outcome: &Outcome, note: &str) {
 }
 
 #[test]
-fn neither_side_is_verified() {
+fn two_unverified_sides_pass_with_a_note() {
     let packed = Packed::new();
     let outcome = run_against_itself(&packed, "", &["--no-verify"]).exits_with(0);
     is_unverified(&packed, &outcome, "--no-verify");
@@ -81,7 +81,7 @@ fn a_run_says_what_turned_its_verification_off() {
 }
 
 #[test]
-fn a_file_turns_the_direction_of_a_metric_for_both_sides() {
+fn a_direction_of_the_file_applies_to_both_sides() {
     let packed = Packed::new();
     let turned = "[metrics.global_sectors]\ndirection = \"higher\"\n";
     let outcome = run_against_itself(&packed, turned, &[]).exits_with(0);
@@ -90,7 +90,7 @@ fn a_file_turns_the_direction_of_a_metric_for_both_sides() {
 }
 
 #[test]
-fn a_file_narrows_the_axes_of_both_sides() {
+fn axes_of_the_file_apply_to_both_sides() {
     let packed = Packed::new();
     let narrowed = "[series.\"gather\"]\naxes = [\"stride=1\"]\n";
     let outcome = run_against_itself(&packed, narrowed, &[]).exits_with(0);
@@ -100,7 +100,7 @@ fn a_file_narrows_the_axes_of_both_sides() {
 }
 
 #[test]
-fn a_run_that_does_not_verify_what_its_baseline_did_is_no_pass() {
+fn a_run_less_verified_than_its_baseline_does_not_pass() {
     let packed = Packed::new();
     packed.tool(&["gather", "--save-baseline", "main"]).run().exits_with(0);
     let weaker = ["gather", "--baseline", "main", "--no-verify", "--strict"];
@@ -112,7 +112,7 @@ fn a_run_that_does_not_verify_what_its_baseline_did_is_no_pass() {
 }
 
 #[test]
-fn a_quick_run_is_judged_against_nothing() {
+fn a_quick_run_is_not_judged() {
     let packed = Packed::new();
     packed.tool(&["gather", "--export-json", "old.json"]).run().exits_with(0);
     packed.tool(&["gather", "--quick", "--export-json", "quick.json"]).run().exits_with(0);
@@ -140,7 +140,7 @@ fn a_stored_run_is_judged_by_the_same_thresholds_in_both_commands() {
 }
 
 #[test]
-fn a_direction_that_a_file_turned_since_the_baseline_is_no_improvement() {
+fn a_direction_changed_since_the_baseline_gives_no_improvement() {
     let packed = Packed::new();
     packed.tool(&["gather", "--save-baseline", "main"]).run().exits_with(0);
     let turned = "[metrics.global_sectors]\ndirection = \"higher\"\n";
@@ -152,7 +152,7 @@ fn a_direction_that_a_file_turned_since_the_baseline_is_no_improvement() {
 }
 
 #[test]
-fn verification_that_is_weaker_than_the_baselines_is_no_pass() {
+fn weaker_verification_than_the_baseline_does_not_pass() {
     let packed = Packed::new();
     packed.tool(&["gather", "--save-baseline", "main"]).run().exits_with(0);
     let compared = ["gather", "--baseline", "main"];

@@ -100,7 +100,7 @@ fn after_quote(trees: &[TokenTree], at: usize) -> bool {
 }
 
 #[test]
-fn statics_that_change_are_found_wherever_they_are() {
+fn mutable_statics_are_found_everywhere() {
     let text = "
         static A: Mutex<u32> = Mutex::new(0);
         pub(crate) static B: std::sync::LazyLock<Vec<u8>> = LazyLock::new(Vec::new);
@@ -112,13 +112,13 @@ fn statics_that_change_are_found_wherever_they_are() {
 }
 
 #[test]
-fn leaks_are_found() {
+fn leaked_memory_is_found() {
     let text = "fn f() { let a = Box::leak(Box::new(1)); let b = String::new().leak();\n                leak(a); call::leak(b); Vec::<u8>::leak(c) }";
     assert_eq!(hidden_state(text.parse().unwrap()), [LEAK; 3]);
 }
 
 #[test]
-fn what_cannot_change_is_let_be() {
+fn immutable_statics_are_allowed() {
     let text = "
         static TABLE: &[(&str, Unit)] = &[];
         static NAMES: [&'static str; 2] = [\"Mutex\", \"leak\"];

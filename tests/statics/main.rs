@@ -26,7 +26,7 @@ fn all() -> Vec<(String, String)> {
 }
 
 #[test]
-fn state_that_a_process_hides_has_a_reason() {
+fn hidden_process_state_has_a_reason() {
     let allowed = |(file, name): &&(String, String)| {
         ALLOWED.iter().any(|it| it.file == file.as_str() && it.name == name.as_str())
     };

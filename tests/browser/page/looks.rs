@@ -12,7 +12,7 @@ fn kept(name: &str) -> PathBuf {
 }
 
 #[test]
-fn nothing_is_wider_than_the_page_unless_it_scrolls_by_itself() {
+fn wide_content_scrolls_inside_the_page() {
     for (name, run) in runs::all() {
         let page = opened(&run);
         page.browser
@@ -27,7 +27,7 @@ fn nothing_is_wider_than_the_page_unless_it_scrolls_by_itself() {
 
 /// A4 has 180 mm between margins of 15 mm: 680 pixels.
 #[test]
-fn on_paper_everything_is_open_and_nothing_is_cut() {
+fn a_printed_page_is_unfolded_and_complete() {
     for (name, run) in runs::all() {
         let page = opened(&run);
         page.browser.width(680);
@@ -49,7 +49,7 @@ fn on_paper_everything_is_open_and_nothing_is_cut() {
 }
 
 #[test]
-fn pages_look_as_they_did() {
+fn pages_match_their_screenshots() {
     let page = opened(&runs::regression());
     for (width, height) in [(400, 1600), (2000, 1200)] {
         page.browser.width(width);
@@ -67,7 +67,7 @@ fn pages_look_as_they_did() {
 }
 
 #[test]
-fn source_next_to_its_code_looks_as_it_did() {
+fn source_next_to_code_matches_its_screenshot() {
     let page = opened(&runs::counted_by_line());
     page.browser.say(
         "const source = [...document.querySelectorAll('details.source')]; \

@@ -6,7 +6,7 @@ use super::{opened, page_of};
 use gpuprof_browser_tests::runs;
 
 #[test]
-fn a_page_of_a_file_writes_nothing_to_the_console_and_asks_for_nothing() {
+fn a_local_page_logs_and_requests_nothing() {
     for (name, run) in runs::all() {
         let page = opened(&run);
         // Everything that can be opened is.
@@ -24,7 +24,7 @@ fn a_page_of_a_file_writes_nothing_to_the_console_and_asks_for_nothing() {
 
 /// The policy works: violations appear on the console.
 #[test]
-fn the_policy_refuses_what_a_page_does_not_hold() {
+fn the_policy_blocks_content_inserted_into_a_page() {
     let page = opened(&runs::saxpy());
     page.browser.say(
         "document.body.insertAdjacentHTML('beforeend', '<img src=\"https://example.org/x.png\">');",
@@ -34,7 +34,7 @@ fn the_policy_refuses_what_a_page_does_not_hold() {
 }
 
 #[test]
-fn hostile_names_do_nothing() {
+fn hostile_names_run_no_script() {
     let page = opened(&runs::hostile());
     let found = page.browser.say(
         "return [typeof window.hacked, document.querySelectorAll('img, iframe, object, svg svg').length, \
@@ -74,7 +74,7 @@ fn five_hundred_configurations_load_in_less_than_two_seconds() {
 }
 
 #[test]
-fn without_script_the_page_is_whole() {
+fn the_page_is_complete_without_script() {
     let page = page_of(&runs::saxpy());
     page.browser.scripts(false);
     page.browser.open(&page.file);

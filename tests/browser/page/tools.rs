@@ -34,7 +34,7 @@ fn filter(page: &Opened, condition: &str) -> (String, bool) {
 }
 
 #[test]
-fn a_click_on_a_heading_sorts_and_another_turns_it_round() {
+fn clicks_on_a_heading_sort_in_both_directions() {
     let page = opened(&runs::saxpy());
     page.browser.click("table.rows th button", "duration");
     let up = numbers(&page, "duration");
@@ -48,7 +48,7 @@ fn a_click_on_a_heading_sorts_and_another_turns_it_round() {
 }
 
 #[test]
-fn what_failed_is_last_in_either_direction() {
+fn failed_rows_are_sorted_last_in_both_directions() {
     let mut run = runs::saxpy();
     run.series[0].configurations.push(gpuprof_analysis::fixture::failed(2048));
     let page = opened(&run);
@@ -71,7 +71,7 @@ fn a_condition_keeps_the_rows_that_meet_it() {
 }
 
 #[test]
-fn a_column_that_is_not_chosen_is_hidden_and_not_copied() {
+fn a_deselected_column_is_hidden_and_not_copied() {
     let page = opened(&runs::saxpy());
     page.browser.say("document.addEventListener('copy', () => { window.copied = document.activeElement.value; });");
     let hide = "const label = [...document.querySelectorAll('.chooser label')].find((l) => l.textContent.trim() === 'vs best'); \

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_comes_back_and_a_counter_collected_twice_counts_twice() {
+    fn an_image_is_restored_and_repeated_counters_are_summed() {
         let mut data = one_counter();
         assert!(data.add("0", &[("a__b".into(), 7, 100)]));
         assert!(data.add("0", &[("a__b".into(), 7, 100)]));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_that_is_none_or_is_cut_is_refused() {
+    fn an_invalid_or_truncated_image_is_refused() {
         let data = one_counter();
         let mut image = vec![0; data.size()];
         data.write(&mut image).unwrap();

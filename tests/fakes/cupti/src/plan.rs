@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_collected_is_refused() {
+    fn uncollectable_counters_are_refused() {
         let refused = |asked: &[&str]| Plan::new("GH100", &names(asked)).unwrap_err();
         assert_eq!(refused(&["sm__ctas_launched"]), INVALID_METRIC_NAME);
         assert_eq!(refused(&["sm__ctas_lunched.sum"]), INVALID_METRIC_NAME);
