@@ -14,10 +14,10 @@ mod host_only;
 mod inlining;
 mod ir;
 mod libraries;
-mod math_replacements;
+mod math_suggestions;
 mod names;
 mod scope;
-mod std_replacements;
+mod std_suggestions;
 pub mod wrapper;
 
 use std::collections::BTreeMap;
@@ -250,9 +250,9 @@ impl CargoBuild<'_> {
                 (advice, others) = host_only::advice(&self.build.metadata.workspace_root, places);
                 advice.extend(others.into_iter().filter_map(|place| {
                     let name = place.unknown.as_deref()?;
-                    let of_std = || std_replacements::instead(name).map(ToOwned::to_owned);
+                    let of_std = || std_suggestions::instead(name).map(ToOwned::to_owned);
                     let (instead, file) =
-                        (math_replacements::of_std(name).or_else(of_std)?, &place.file);
+                        (math_suggestions::of_std(name).or_else(of_std)?, &place.file);
                     let (line, column) = (place.line, place.column);
                     Some(format!(
                         "{file}:{line}:{column}: kernels have no `{name}` of std: {instead}"

@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::VISIBLE_ENV;
 use gpuprof_system::blocking_call::BlockingCall;
-use gpuprof_system::child::describe_end_without_answer;
 use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::exit_status::describe_end_without_answer;
 use gpuprof_system::scratch::Scratch;
 
 pub use child::run_child;

@@ -9,13 +9,14 @@
 #![warn(clippy::print_stderr)]
 
 pub mod blocking_call;
-pub mod child;
 pub mod console;
 pub mod descendants;
 pub mod error;
+pub mod exit_status;
 pub mod hex;
 pub mod interrupt;
 pub mod json_text;
+pub mod library_path;
 pub mod own_file;
 pub mod pad;
 pub mod printable_output;

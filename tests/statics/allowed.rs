@@ -28,7 +28,7 @@ pub const ALLOWED: &[Allowed] = &[
         "leftovers are searched for once a process, by its first folder",
     ),
     allowed(
-        "model/src/metric/legacy.rs",
+        "model/src/metric/other_profilers.rs",
         "ROWS",
         "a table of the source, parsed once: every unknown name of a metric is looked up in it",
     ),

@@ -25,7 +25,7 @@ use super::ptx;
 use super::roots::Roots;
 use super::shims::{self, Shims};
 use super::signature::{self, Fault};
-use gpuprof_system::child::describe_end_without_answer;
+use gpuprof_system::exit_status::describe_end_without_answer;
 
 /// Changes when the same program would be compiled into something else.
 const FORMAT: u32 = 5;

@@ -18,8 +18,8 @@ pub use search::{NVRTC, Search};
 use super::cache::Cache;
 use super::error::Error;
 use super::program::Architecture;
-use gpuprof_system::child::describe_end_without_answer;
 use gpuprof_system::console::Notes;
+use gpuprof_system::exit_status::describe_end_without_answer;
 use gpuprof_system::interrupt::Interrupt;
 
 /// An NVRTC that is there and answers.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::ir::{Function, Ir, SourcePosition};
-use super::math_replacements;
+use super::math_suggestions;
 
 /// Something that is compiled to something else than what was written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,7 +71,7 @@ impl fmt::Display for Finding {
                  core::arch::asm!(\"\")"
             ),
             Kind::NoInstruction => {
-                let name = what.split('.').nth(1).and_then(math_replacements::of_c);
+                let name = what.split('.').nth(1).and_then(math_suggestions::of_c);
                 let instead = name.unwrap_or_else(|| "use a function of the crate libm".to_owned());
                 write!(f, "LLVM has no PTX for `{what}` and aborts: {instead}")
             }
@@ -87,7 +87,7 @@ impl fmt::Display for Finding {
                     "`{what}` is declared and nothing defines it: no GPU loads a module with it, and on the \
                      emulated driver the kernels that reach it fail"
                 )?;
-                math_replacements::of_c(what).map_or(Ok(()), |instead| write!(f, "; {instead}"))
+                math_suggestions::of_c(what).map_or(Ok(()), |instead| write!(f, "; {instead}"))
             }
         }
     }

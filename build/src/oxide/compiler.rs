@@ -14,8 +14,8 @@ use memchr::memmem;
 
 use super::backend::{Backend, Search};
 use super::project::Project;
-use gpuprof_system::child::{LIBRARY_PATH, with_first_library_folder};
 use gpuprof_system::error::{Failure, Result};
+use gpuprof_system::library_path::{LIBRARY_PATH, with_first_library_folder};
 use gpuprof_system::sha256::{sha256, sha256_of};
 use gpuprof_system::whole::write_whole;
 

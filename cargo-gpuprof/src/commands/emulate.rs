@@ -19,10 +19,10 @@ use crate::options::{BecomeOptions, EmulateOptions};
 use gpuprof_engine::emulator::{emulator_folder, write_static_runtimes};
 use gpuprof_engine::execute::{self, CHECKS_ENV, run_program};
 use gpuprof_report::emulate_report::{self, Emulated};
-use gpuprof_system::child::{LIBRARY_PATH, with_first_library_folder};
 use gpuprof_system::console::{self, Notes};
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
+use gpuprof_system::library_path::{LIBRARY_PATH, with_first_library_folder};
 use gpuprof_system::scratch::Scratch;
 use gpuprof_system::whole::write_whole_by;
 

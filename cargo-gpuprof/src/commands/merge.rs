@@ -15,8 +15,8 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 
 use super::StandardOutput;
-use super::run::baseline::becoming::NewBaseline;
-use super::run::baseline::compared;
+use super::run::baseline::new_baseline::NewBaseline;
+use super::run::baseline::selected_baseline;
 use super::run::{Exports, Storage, StoredView, prune};
 use super::settings::{Layers, Settings};
 use super::stored::{check_view, layers, places, with_metrics_of};
@@ -131,6 +131,11 @@ impl Opened {
 
     /// The stored baseline to compare `union` with.
     fn baseline(&self, union: &Union) -> Result<Option<Against>> {
-        compared::stored(&self.baselines, (&self.settings, &self.root), union.scope().clone(), None)
+        selected_baseline::stored(
+            &self.baselines,
+            (&self.settings, &self.root),
+            union.scope().clone(),
+            None,
+        )
     }
 }

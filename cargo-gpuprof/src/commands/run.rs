@@ -43,7 +43,7 @@ pub fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode> {
     if let Some(name) = &options.gate.load_baseline {
-        return baseline::loaded::run(name, options, stdout, out);
+        return baseline::load_baseline::run(name, options, stdout, out);
     }
     refuse_for_quick(options)?;
     profile(options.into(), &mut Table(stdout), interrupt, out)

@@ -4,10 +4,10 @@
 //! the chip's [`Rates`]. Output: an [`Estimate`]. The estimate is deterministic: it depends on no
 //! clock, no host and no order of host threads.
 
-mod atomics;
 mod bounds;
 mod code;
 mod cost;
+mod l2_atomics;
 mod limit;
 mod machine;
 mod memory;
@@ -82,7 +82,7 @@ pub fn estimate(
         merging::merge(program, &mut code);
     }
     let recording = &Recording::new(&code, traffic);
-    let updates_ns = atomics::ns(program, &code, counts, rates);
+    let updates_ns = l2_atomics::ns(program, &code, counts, rates);
     let averages = Averages::new(counts, recording.all(), shape, rates, updates_ns)?;
     let shared = &Shared::new(recording.all(), shape, &traffic.read_lines());
     let chain = waits::ns(&code, recording.all(), shape, rates);

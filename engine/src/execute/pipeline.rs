@@ -20,7 +20,7 @@ use gpuprof_model::{Checks, ExitCode};
 
 use super::activity::{self, PassOf, Stretch};
 use super::ahead::Ahead;
-use super::process::{Exit, NO_REPLY, ProcessOptions, take_down};
+use super::harness_process::{Exit, NO_REPLY, ProcessOptions, take_down};
 use super::profiler_turn::ProfilerTurn;
 use super::timeout_clock::TimeoutClock;
 use super::{Ended, HarnessProcess, Running};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::each_once::each_once;
 use crate::metric::attributes::DEVICE_ATTRIBUTE;
 use crate::metric::entry::{Class, Direction, Metric, Origin};
-use crate::metric::legacy::{self, Legacy};
+use crate::metric::other_profilers::{self, Legacy};
 use crate::metric::{attributes, built_in_table, groups, launch, links, perfworks};
 use crate::quantity::Unit;
 use crate::suggest::did_you_mean;
@@ -222,7 +222,7 @@ impl Catalogue {
 
     /// The message for a name that no metric has, with the nearest names.
     pub fn unknown(&self, name: &str) -> String {
-        if let Some(Legacy::Refused(reason)) = legacy::find(name, None) {
+        if let Some(Legacy::Refused(reason)) = other_profilers::find(name, None) {
             return format!("`{name}`, a metric of other profilers, has no equivalent: {reason}");
         }
         if let Some(metrics) = groups::group(name) {
@@ -239,7 +239,7 @@ impl Catalogue {
         let facts: Vec<Metric> = launch::launch_facts()
             .chain(links::link_facts())
             .chain(attributes::attributes())
-            .chain(legacy::legacy())
+            .chain(other_profilers::legacy())
             .collect();
         let names = held.map(|metric| &*metric.name).chain(facts.iter().map(|m| &*m.name));
         let near = did_you_mean(name, names)
@@ -258,7 +258,7 @@ impl Catalogue {
 /// The metric that the driver or CUPTI has under `name`, or that another profiler has, by the
 /// counters of `chip`.
 fn by_rule(name: &str, chip: Option<&str>) -> Option<Metric> {
-    let translated = || match legacy::find(name, chip)? {
+    let translated = || match other_profilers::find(name, chip)? {
         Legacy::Translated(metric) => Some(metric),
         Legacy::Refused(_) => None,
     };

@@ -18,7 +18,7 @@ use gpuprof_model::protocol::{
 };
 use gpuprof_model::series::entry_point;
 
-use super::collect::facts::{Assembly, ReportedFunction};
+use super::collect::launch_facts::{Assembly, ReportedFunction};
 use super::collect::{emulator, plan, source_counters};
 use super::declaration;
 use super::error::{Error, Result};

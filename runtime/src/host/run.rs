@@ -23,7 +23,7 @@ use gpuprof_model::measurement::PassResult;
 use gpuprof_model::notice::Notice;
 use gpuprof_model::protocol::MeasureRequest;
 
-use super::collect::facts::ReportedFunction;
+use super::collect::launch_facts::ReportedFunction;
 use super::collect::launched::Launched;
 use super::collect::named_ranges::NamedRanges;
 use super::collect::parts::Mark;

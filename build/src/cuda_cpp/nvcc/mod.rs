@@ -5,7 +5,7 @@
 //! host's compiler preprocesses. nvcc knows no name expressions: each becomes the value of a
 //! variable, and is read from the PTX.
 
-mod host;
+mod host_headers;
 mod log;
 mod search;
 
@@ -168,7 +168,9 @@ impl Nvcc {
 
     /// Whether it may find the `header`, which NVRTC does not find in the folders that both search.
     pub(super) fn may_find(&self, header: &str) -> bool {
-        !self.settings.is_empty() || host::may_have(header) || host::is_in(&self.headers(), header)
+        !self.settings.is_empty()
+            || host_headers::may_have(header)
+            || host_headers::is_in(&self.headers(), header)
     }
 
     /// Compiles `job` in `folder`, with the expressions of the instances `numbers`.
@@ -217,7 +219,7 @@ impl Nvcc {
             (Some(ptx), Some(Some(names))) => Ended::Well { ptx, names },
             (Some(_), _) => Ended::Refused("its PTX lacks names that were asked for".to_owned()),
             (None, _) if diagnostic::log(&log).has_errors() => Ended::WithErrors,
-            (None, _) if log::lacks_host_compiler(&log) => return Err(host::none()),
+            (None, _) if log::lacks_host_compiler(&log) => return Err(host_headers::none()),
             (None, _) => Ended::Refused("it ended with an error and named none".to_owned()),
         };
         let rule = fs::read_to_string(at(RULE)).unwrap_or_default();

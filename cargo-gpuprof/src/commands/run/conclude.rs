@@ -18,7 +18,7 @@ use super::baseline::prediction;
 use super::counters::CounterSetup;
 use super::counters::missing;
 use super::measure::Measured;
-use crate::commands::run::baseline::becoming::NewBaseline;
+use crate::commands::run::baseline::new_baseline::NewBaseline;
 use crate::commands::run::measure::results::Collected;
 use crate::commands::run::output::exports::{Ended, Storage};
 use crate::commands::run::output::presenter::Presenter;

@@ -25,7 +25,7 @@ use gpuprof_model::protocol::{CounterRange, SeriesDescription};
 use gpuprof_model::run::{Run, SectionColumns};
 use gpuprof_model::threshold::Threshold;
 
-use super::baseline::compared;
+use super::baseline::selected_baseline;
 use super::counters::{self, CounterSetup, Known};
 use crate::commands::run::output::exports::Exports;
 use crate::commands::run::prepare::devices::Devices;
@@ -96,9 +96,9 @@ pub(super) fn inputs(request: Request, interrupt: &Interrupt) -> Result<Inputs> 
     let makes_first = save_to.is_some() || without_harness.is_some();
     let against = match without_harness {
         _ if slice || base.is_some() => None,
-        Some(lacking) => Some(compared::absent(lacking, &request, &settings, &source)),
+        Some(lacking) => Some(selected_baseline::absent(lacking, &request, &settings, &source)),
         None if !request.purpose.judges() => None,
-        None => compared::read(&request, &settings, &baselines, &source)?,
+        None => selected_baseline::read(&request, &settings, &baselines, &source)?,
     };
     let first = makes_first && against.as_ref().is_none_or(|against| against.run.is_err());
     let gated = settings.gate.value && !slice;

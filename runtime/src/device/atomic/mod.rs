@@ -22,7 +22,7 @@ mod instructions;
 #[cfg(target_arch = "nvptx64")]
 mod loops;
 mod scope;
-mod value;
+mod types;
 mod view;
 
 /// The orderings of `core::sync::atomic`.
@@ -39,7 +39,7 @@ mod view;
 pub use core::sync::atomic::Ordering;
 
 pub use scope::{Block, Device, GlobalMemory, Memory, Scope, SharedMemory, System};
-pub use value::{AtomicAdd, AtomicBits, AtomicOrder, AtomicValue};
+pub use types::{AtomicAdd, AtomicBits, AtomicOrder, AtomicValue};
 pub use view::Atomic;
 
 /// Orders this thread's earlier accesses before its later ones, for the threads of the scope `S`:

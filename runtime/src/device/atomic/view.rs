@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering;
 
 use super::scope::{Device, GlobalMemory, Memory, Scope, SharedMemory};
-use super::value::{AtomicAdd, AtomicBits, AtomicCount, AtomicOrder, AtomicValue};
+use super::types::{AtomicAdd, AtomicBits, AtomicCount, AtomicOrder, AtomicValue};
 
 /// An element that threads access atomically: like std's `AtomicU32`, with a scope.
 ///

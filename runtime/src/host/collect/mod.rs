@@ -3,7 +3,7 @@
 pub(crate) mod launched;
 pub(crate) mod named_ranges;
 pub(crate) mod nvtx;
-pub(crate) mod nvtx_ranges;
+pub(crate) mod selected_nvtx_ranges;
 
 pub(super) mod activity;
 pub(crate) mod attributes;
@@ -17,9 +17,9 @@ pub(crate) mod duration_samples;
 mod empty_caches;
 pub(crate) mod emulator;
 pub(crate) mod energy;
-pub(crate) mod facts;
 pub(crate) mod flush;
 pub(crate) mod identity;
+pub(crate) mod launch_facts;
 pub(crate) mod launches;
 pub(crate) mod links;
 pub(crate) mod measured_work;

@@ -20,8 +20,8 @@ use gpuprof_model::protocol::NvtxRequest;
 use crate::host::collect::emulator;
 use crate::host::collect::launched::Launched;
 use crate::host::collect::nvtx::Nvtx;
-use crate::host::collect::nvtx_ranges::{NvtxRanges, RangeMarker};
 use crate::host::collect::parts::Mark;
+use crate::host::collect::selected_nvtx_ranges::{NvtxRanges, RangeMarker};
 use crate::host::error::{Error, Result};
 
 /// Divides the closure of [`Run::measure`](crate::Run::measure) into named ranges with counters of

@@ -9,7 +9,7 @@ use gpuprof_model::measurement::PassResult;
 
 use crate::host::collect::launched::Launched;
 use crate::host::collect::measured_work::{MeasuredWork, Step};
-use crate::host::collect::{duration_samples, energy, facts, over_time, source_counters};
+use crate::host::collect::{duration_samples, energy, launch_facts, over_time, source_counters};
 use crate::host::driver::cluster;
 use crate::host::error::{Error, Result};
 use crate::host::launch::configuration::Launch;
@@ -114,7 +114,7 @@ impl Run<'_> {
     pub(crate) fn take_facts(&mut self, config: &Launch) -> Result<()> {
         if let (Some(reported), Some(shape)) = (&self.reported, config.shape) {
             let cluster = config.cluster.filter(|&cluster| !cluster::is_trivial(cluster));
-            self.result.facts = Some(facts::read(self.session, reported, shape, cluster)?);
+            self.result.facts = Some(launch_facts::read(self.session, reported, shape, cluster)?);
         }
         Ok(())
     }

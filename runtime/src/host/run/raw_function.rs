@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 use std::rc::Rc;
 
-use crate::host::collect::facts::ReportedFunction;
+use crate::host::collect::launch_facts::ReportedFunction;
 use crate::host::driver::function::Function;
 use crate::host::error::{Error, Result};
 use crate::host::launch::configuration::LaunchShape;

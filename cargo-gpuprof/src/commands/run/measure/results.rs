@@ -12,7 +12,7 @@ use gpuprof_model::measurement::{DeviceRecord, HardwareValue, PassResult};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, SharedRows, Status};
 use gpuprof_model::text::printable;
 
-use crate::commands::run::baseline::compared;
+use crate::commands::run::baseline::selected_baseline;
 use crate::commands::run::counters::{self, CounterSetup};
 use crate::commands::run::prepare::inputs::Inputs;
 use crate::commands::run::prepare::prepared::{Plan, Prepared};
@@ -345,7 +345,7 @@ fn base(prepared: &Prepared) -> Option<Against> {
         run: Ok(run),
         across_devices: settings.across_devices.value,
         in_rounds: !prepared.plan.devices.emulated,
-        scope: compared::scope(&prepared.plan.inputs.request, source),
+        scope: selected_baseline::scope(&prepared.plan.inputs.request, source),
     })
 }
 

@@ -12,7 +12,7 @@ use gpuprof_model::run::Run;
 
 use crate::commands::StandardOutput;
 use crate::commands::charts::ChartFolder;
-use crate::commands::run::baseline::becoming::NewBaseline;
+use crate::commands::run::baseline::new_baseline::NewBaseline;
 use crate::commands::settings::Settings;
 use crate::options::MessageFormat;
 use gpuprof_engine::store::check_writable;

@@ -8,7 +8,7 @@
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Provenance, Run, SliceRecord};
 
-use crate::commands::run::baseline::compared;
+use crate::commands::run::baseline::selected_baseline;
 use crate::commands::run::prepare::inputs::Inputs;
 use crate::commands::run::prepare::prepared::Prepared;
 use crate::commands::run::prepare::request::Request;
@@ -83,7 +83,7 @@ pub(in crate::commands) fn cut(
         settings: settings.texts_of_measurement(),
         harnesses: source.harnesses.iter().map(Harness::hashed).chain(of_base).collect(),
         base: base.as_ref().map(|base| base.name.clone()),
-        scope: compared::scope(request, source),
+        scope: selected_baseline::scope(request, source),
         series: division.outline(&checked),
     };
     let slice = Slice::new(&division, &checked, outline, request.wanted.archive.clone());

@@ -2,8 +2,8 @@
 //! Nsight Compute's that CUPTI does not have.
 //!
 //! Input: a name such as `gld_efficiency`, and the chip where that is known. Output: a metric
-//! derived from today's counters, or the reason why there is none. The table is `legacy.txt`, next
-//! to this file.
+//! derived from today's counters, or the reason why there is none. The table is
+//! `other_profilers.txt`, next to this file.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use crate::metric::formula::Formula;
 use crate::metric::{built_in_table, launch, perfworks};
 use crate::quantity::Unit;
 
-const TEXT: &str = include_str!("legacy.txt");
+const TEXT: &str = include_str!("other_profilers.txt");
 
 /// The translation of an old name.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,13 +96,14 @@ impl Row {
     fn meaning(&self, of_chip: Option<&'static str>) -> Legacy {
         let Self { name, rest, .. } = self;
         let fields: Vec<&'static str> = rest.split(" | ").collect();
-        let parsed =
-            |text| Formula::parse(text).unwrap_or_else(|e| panic!("legacy.txt: {name}: {e}"));
+        let parsed = |text| {
+            Formula::parse(text).unwrap_or_else(|e| panic!("other_profilers.txt: {name}: {e}"))
+        };
         match fields[..] {
             ["-", reason] => Legacy::Refused(reason),
             ["=", other] => {
-                let metric =
-                    find_built_in(other).unwrap_or_else(|| panic!("legacy.txt: {name}: {other}"));
+                let metric = find_built_in(other)
+                    .unwrap_or_else(|| panic!("other_profilers.txt: {name}: {other}"));
                 let origin = Origin::Derived(parsed(other));
                 Legacy::Translated(Metric { name: (*name).into(), origin, ..metric })
             }
@@ -116,13 +117,13 @@ impl Row {
                         "%" => Unit::Percent,
                         "B" => Unit::Bytes,
                         "B/s" => Unit::BytesPerSecond,
-                        other => panic!("legacy.txt: {name}: no unit `{other}`"),
+                        other => panic!("other_profilers.txt: {name}: no unit `{other}`"),
                     },
                     direction: match better {
                         "lower" => Direction::Lower,
                         "higher" => Direction::Higher,
                         "none" => Direction::Neither,
-                        other => panic!("legacy.txt: {name}: no direction `{other}`"),
+                        other => panic!("other_profilers.txt: {name}: no direction `{other}`"),
                     },
                     direction_set: None,
                     class: class_of(&formula),
@@ -130,7 +131,7 @@ impl Row {
                     description: description.into(),
                 })
             }
-            _ => panic!("legacy.txt: {name} | {rest}"),
+            _ => panic!("other_profilers.txt: {name} | {rest}"),
         }
     }
 }

@@ -9,7 +9,7 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::SeriesResult;
 
-use crate::commands::run::baseline::compared;
+use crate::commands::run::baseline::selected_baseline;
 use crate::commands::run::output::exports::{Exports, Storage, StoredView};
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::stored::{
@@ -47,7 +47,8 @@ pub(in crate::commands) fn run(
     let exports = Exports::open(&settings, &root)?;
     let baselines = Baselines::new(&root, &target);
     let whole = Scope::whole();
-    let Some(mut against) = compared::stored(&baselines, (&settings, &root), whole, None)? else {
+    let Some(mut against) = selected_baseline::stored(&baselines, (&settings, &root), whole, None)?
+    else {
         return Err(Failure::usage(format!(
             "--load-baseline {name} has nothing to be compared with: add --baseline OTHER"
         )));

@@ -1,4 +1,4 @@
-//! The host's compiler, which nvcc starts, and its headers.
+//! The headers of the host's compiler, which nvcc starts.
 //!
 //! Input: a header. Output: whether a host compiler may find it by its own search. If that is
 //! unknown, such as for a compiler in an unusual place, the answer is yes.

@@ -1,4 +1,4 @@
-//! Replacements for macros and types of std that kernels cannot use.
+//! Suggestions, in messages, for macros and types of std that kernels cannot use.
 //!
 //! Input: the name of a macro, with its `!`, or of a type. Output: what to use instead.
 

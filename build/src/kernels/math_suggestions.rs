@@ -1,6 +1,6 @@
-//! Replacements for mathematical functions that kernels cannot get from std or from C.
+//! Suggestions, in messages, for mathematical functions that kernels cannot get from std or from C.
 //!
-//! Input: the name of a function in Rust or in C. Output: gpuprof's replacement. Methods of `f32`
+//! Input: the name of a function in Rust or in C. Output: gpuprof's function. Methods of `f32`
 //! and `f64` with std's names are those of a trait, which has to be in scope.
 
 /// Methods of `gpuprof::FloatMath`, named as in std.
