@@ -15,21 +15,21 @@ crate::words! {
 }
 
 crate::words! {
-    /// What happens to the L2 cache before each sample.
+    /// State of the L2 cache before each sample.
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum CacheControl = All {
-        /// It is flushed.
+        /// Flushed.
         All = "all",
-        /// Nothing.
+        /// Left as it is.
         None = "none",
     }
 }
 
 crate::words! {
-    /// What happens to the clocks of the GPU.
+    /// Clocks of the GPU during the run.
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum ClockControl = None {
-        /// Nothing: the clock of every sample is recorded.
+        /// Not locked; the clock of every sample is recorded.
         None = "none",
         /// Locked to the base clock while the run lasts.
         Base = "base",

@@ -11,7 +11,7 @@ use crate::options::{
     MetricsOptions, ReportOptions, RulesOptions, RunOptions, RunsOptions,
 };
 
-/// The version, and the commit that it was built from where the build script knows one.
+/// The version, and the commit of the build if the build script knows it.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("GPUPROF_COMMIT"));
 
 const STYLES: Styles = Styles::styled()
@@ -33,7 +33,7 @@ pub enum Cargo {
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Gpuprof {
-    /// What to do; without it, `run`.
+    /// The subcommand; none for `run`.
     #[command(subcommand)]
     pub command: Option<Command>,
     /// The options of `run`.
@@ -66,21 +66,21 @@ pub enum Command {
     List(Box<ListOptions>),
     /// List and search the metrics that thresholds and --metrics may name.
     Metrics(MetricsOptions),
-    /// List the rules of advice, show one in full, and what a run lacks for them.
+    /// List the rules of advice, show one in full, and name the counters that a run lacks for them.
     Rules(RulesOptions),
     /// Judge a stored run against another.
     #[command(after_help = exit_codes())]
     Compare(Box<CompareOptions>),
     /// Write a stored run in any format, without a GPU.
     Report(Box<ReportOptions>),
-    /// Make one run of the slices that `run --partition` measured.
+    /// Merge the slices of `run --partition` into one run.
     #[command(after_help = exit_codes())]
     Merge(Box<MergeOptions>),
     /// List, show, move and replace baselines.
     Baseline(Box<BaselineOptions>),
     /// List, show and remove stored runs.
     Runs(RunsOptions),
-    /// Keep what metrics were, revision by revision, and show where they changed.
+    /// Record metrics of every revision, and show the revisions that changed them.
     History(Box<HistoryOptions>),
     /// Measure the noise of this machine: one build against itself.
     Calibrate(Box<CalibrateOptions>),
@@ -98,7 +98,7 @@ pub enum Command {
     /// Compile CUDA C++, in a separate process.
     #[command(name = gpuprof_build::cuda_cpp::SUBCOMMAND, hide = true)]
     Nvrtc(AskOptions),
-    /// Become a user's program that ends with its parent.
+    /// Run a user's program as a child that ends with its parent.
     #[command(name = crate::commands::emulate::SUBCOMMAND, hide = true)]
     Become(BecomeOptions),
     /// Guard locked clocks, in a separate process.

@@ -1,4 +1,4 @@
-//! Which driver runs the kernels.
+//! Chooses the driver that runs the kernels.
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::protocol::DriverProbe;
@@ -6,10 +6,10 @@ use gpuprof_model::protocol::DriverProbe;
 use crate::options::BackendChoice;
 use gpuprof_system::error::{Failure, Result};
 
-/// Whether the emulated driver is to answer.
+/// Whether the emulated driver is used.
 ///
 /// # Errors
-/// A GPU that was asked for and is not there, or a driver that is there and broken (exit code 107).
+/// The requested GPU does not exist, or the driver is broken (exit code 107).
 pub(super) fn is_emulated(
     backend: BackendChoice,
     probe: impl FnOnce() -> Result<DriverProbe>,

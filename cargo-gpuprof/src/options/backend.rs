@@ -1,7 +1,7 @@
-//! Which driver runs the kernels.
+//! The option that selects the driver.
 
 gpuprof_model::words! {
-    /// Which driver runs the kernels.
+    /// The driver that runs the kernels.
     pub enum BackendChoice = Auto {
         /// A GPU if a driver is installed, else the emulated driver.
         Auto = "auto",

@@ -9,7 +9,7 @@ use super::{MessageFormat, PlaceOptions};
 /// Options of `baseline`.
 #[derive(Debug, Args)]
 pub struct BaselineOptions {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub action: BaselineAction,
     /// The location of baselines.
@@ -17,48 +17,48 @@ pub struct BaselineOptions {
     pub place: PlaceOptions,
 }
 
-/// What to do with baselines.
+/// The actions on baselines.
 #[derive(Debug, Subcommand)]
 pub enum BaselineAction {
     /// List the baselines.
     List {
-        /// How to print them
+        /// Format of the list
         #[arg(long, value_parser = word::<MessageFormat>(), default_value_t, value_name = "FORMAT")]
         message_format: MessageFormat,
     },
     /// Show a baseline as a report.
     Show {
-        /// Its name
+        /// Name of the baseline
         name: String,
     },
     /// Remove a baseline.
     Rm {
-        /// Its name
+        /// Name of the baseline
         name: String,
     },
     /// Write a baseline to a file.
     Export {
-        /// Its name
+        /// Name of the baseline
         name: String,
-        /// The file
+        /// File to write
         file: Utf8PathBuf,
-        /// Keep every sample, not only what a comparison needs
+        /// Keep every sample, not only the values that a comparison needs
         #[arg(long)]
         samples: bool,
     },
     /// Keep the run in a file as a baseline.
     Import {
-        /// The file
+        /// File with the run
         file: Utf8PathBuf,
-        /// What to call it
+        /// Name of the baseline
         name: String,
         /// Put it in .config/gpuprof/baselines, for git
         #[arg(long)]
         checked_in: bool,
     },
-    /// Make a stored run the baseline, replacing the one of that name.
+    /// Make a stored run a baseline, replacing one of the same name.
     Accept {
-        /// What it is called
+        /// Name of the baseline
         name: String,
         /// The run: `latest`, an id or a prefix of it, or a file
         #[arg(long, value_name = "RUN", default_value = "latest")]
@@ -66,7 +66,7 @@ pub enum BaselineAction {
         /// Put it in .config/gpuprof/baselines, for git
         #[arg(long)]
         checked_in: bool,
-        /// Keep every sample, not only what a comparison needs
+        /// Keep every sample, not only the values that a comparison needs
         #[arg(long)]
         samples: bool,
     },

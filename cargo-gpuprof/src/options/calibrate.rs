@@ -22,7 +22,7 @@ pub struct CalibrateOptions {
     /// number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub configurations: Option<u32>,
-    /// What to measure.
+    /// The run to measure.
     #[command(flatten)]
     pub run: RunOptions,
 }

@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use gpuprof_build::options::CargoRequest;
 
-/// Which packages and targets to build, and how.
+/// Packages and targets to build, and build options.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CargoOptions {
     /// Package with harnesses to build
@@ -104,7 +104,7 @@ impl CargoOptions {
         PlaceOptions { manifest_path, target_dir }
     }
 
-    /// The first option that was given and says how to build, or what: an archive is built.
+    /// The first given option that selects or configures a build: an archive is already built.
     pub fn of_a_build(&self) -> Option<&'static str> {
         let given = [
             ("--package", !self.package.is_empty()),

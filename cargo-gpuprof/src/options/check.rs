@@ -18,7 +18,7 @@ pub struct CheckOptions {
     /// The settings that are given.
     #[command(flatten)]
     pub given: Given,
-    /// Which series.
+    /// The series to check.
     #[command(flatten)]
     pub selection: SelectionOptions,
     /// How to build.
@@ -36,13 +36,13 @@ pub struct CheckOptions {
     #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
     #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub timeout: Option<NonZeroU32>,
-    /// What happens after a failure.
+    /// The options for failures.
     #[command(flatten)]
     pub failures: FailureOptions,
-    /// Which configuration file is read.
+    /// The configuration file.
     #[command(flatten)]
     pub configuration: ConfigurationOptions,
-    /// What is printed and written.
+    /// The outputs.
     #[command(flatten)]
     pub output: OutputOptions,
 }

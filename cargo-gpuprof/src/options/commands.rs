@@ -20,16 +20,16 @@ pub struct ListOptions {
     /// The settings that are given.
     #[command(flatten)]
     pub given: Given,
-    /// What to list.
+    /// The series to list.
     #[command(flatten)]
     pub selection: SelectionOptions,
     /// How to build it.
     #[command(flatten)]
     pub cargo: CargoOptions,
-    /// Which configuration file is read.
+    /// The configuration file.
     #[command(flatten)]
     pub configuration: ConfigurationOptions,
-    /// How to print it.
+    /// Format of standard output
     #[arg(long, value_parser = word::<MessageFormat>(), value_name = "FORMAT", help_heading = "Output")]
     pub message_format: Option<MessageFormat>,
     /// Print no progress
@@ -38,7 +38,7 @@ pub struct ListOptions {
     /// List the series of an archive made by `cargo gpuprof archive` instead of building
     #[arg(long, value_name = "FILE", help_heading = "Archive")]
     pub archive_file: Option<Utf8PathBuf>,
-    /// Which slice.
+    /// The slice to list.
     #[command(flatten)]
     pub part: PartitionOptions,
 }
@@ -59,7 +59,7 @@ pub struct MetricsOptions {
     /// List the chips that CUPTI knows
     #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
     pub list_chips: bool,
-    /// List the sets of sections; with --chip, what each costs in passes
+    /// List the sets of sections; with --chip, also the passes that each needs
     #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
     pub list_sets: bool,
     /// List the sections and their metrics
@@ -83,7 +83,7 @@ pub struct DoctorOptions {
     /// The settings that are given.
     #[command(flatten)]
     pub given: Given,
-    /// Which driver should run kernels
+    /// Driver that has to run kernels
     #[arg(long, value_parser = word::<BackendChoice>(), value_name = "BACKEND", env = "GPUPROF_BACKEND")]
     pub backend: Option<BackendChoice>,
     /// GPUs that have to work, named as for `run` [default: the first; the others are only checked]
@@ -101,7 +101,7 @@ pub struct DoctorOptions {
     /// Check this archive, and whether its harnesses start here, instead of the toolchain
     #[arg(long, value_name = "FILE")]
     pub archive_file: Option<Utf8PathBuf>,
-    /// Which configuration file is read.
+    /// The configuration file.
     #[command(flatten)]
     pub configuration: ConfigurationOptions,
     /// Format of standard output
@@ -160,9 +160,9 @@ pub struct ManOptions {
 /// The files of a question.
 #[derive(Debug, Clone, Args)]
 pub struct AskOptions {
-    /// Where the question is
+    /// File with the question
     pub request: std::path::PathBuf,
-    /// Where the answer goes
+    /// File for the answer
     pub reply: std::path::PathBuf,
 }
 
@@ -172,7 +172,7 @@ pub struct GuardOptions {
     /// The device's UUID
     #[arg(long)]
     pub device: String,
-    /// What to lock; with none, locked clocks are only put back
+    /// Clocks to lock; none only restores locked clocks
     #[arg(long, value_parser = word::<ClockControl>())]
     pub clocks: ClockControl,
     /// NVML's library, instead of libnvidia-ml.so.1

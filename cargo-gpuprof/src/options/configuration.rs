@@ -1,21 +1,21 @@
-//! Which configuration file is read, and which preset of it.
+//! Options for the configuration file and its preset.
 
 use camino::Utf8PathBuf;
 use clap::Args;
 
-/// Which configuration file is read.
+/// The configuration file to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ConfigFile {
-    /// The usual one of the workspace, or of the archive, if it has one.
+    /// The default file of the workspace or archive, if it exists.
     #[default]
     Usual,
-    /// This one.
+    /// A file given by its path.
     At(Utf8PathBuf),
     /// None.
     None,
 }
 
-/// Which configuration file is read, and which preset of it.
+/// The configuration file and its preset.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ConfigurationOptions {
     /// Configuration file instead of .config/gpuprof.toml

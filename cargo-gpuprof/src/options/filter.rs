@@ -5,7 +5,7 @@ use std::str::FromStr;
 use clap::Args;
 use gpuprof_model::{FilterExpression, Filters, ParseError, Pattern};
 
-/// Which series and configurations to take.
+/// The series and configurations to take.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FilterOptions {
     /// Take the series and configurations with this text in their key; one with * or ? is a pattern

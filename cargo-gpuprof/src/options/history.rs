@@ -9,7 +9,7 @@ use super::{Color, FilterOptions, PlaceOptions};
 /// Options of `history`.
 #[derive(Debug, Args)]
 pub struct HistoryOptions {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub action: HistoryAction,
     /// The history [default: .config/gpuprof/history.jsonl in the workspace]
@@ -20,33 +20,33 @@ pub struct HistoryOptions {
     pub place: PlaceOptions,
 }
 
-/// What to do with a history.
+/// The actions on a history.
 #[derive(Debug, Subcommand)]
 pub enum HistoryAction {
-    /// Append what a stored run measured.
+    /// Append the metrics of a stored run.
     Add(AddOptions),
-    /// Show metrics over revisions, and where they changed.
+    /// Show metrics over revisions, and the revisions that changed them.
     Show(ShowOptions),
 }
 
-/// What to append.
+/// Options of `history add`.
 #[derive(Debug, Args)]
 pub struct AddOptions {
-    /// The run: `latest`, an id or its beginning, or a file
+    /// The run: `latest`, an id or a prefix of it, or a file
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
-    /// Metrics to keep, separated by commas, instead of those that the run shows and judges
+    /// Metrics to keep, separated by commas [default: the shown and the judged metrics]
     #[arg(long, value_name = "METRICS", value_delimiter = ',')]
     pub metrics: Vec<String>,
-    /// Keep a run of a tree with changes that are in no commit, as a point of its own
+    /// Also keep a run of uncommitted changes, as a separate point
     #[arg(long)]
     pub allow_dirty: bool,
 }
 
-/// What to show.
+/// Options of `history show`.
 #[derive(Debug, Args)]
 pub struct ShowOptions {
-    /// Which series and configurations to show.
+    /// The series and configurations to show.
     #[command(flatten)]
     pub filters: FilterOptions,
     /// Metrics to show, separated by commas [default: all]
@@ -61,7 +61,7 @@ pub struct ShowOptions {
     /// List every revision with its value
     #[arg(long)]
     pub revisions: bool,
-    /// How to write it
+    /// Format of standard output
     #[arg(long, value_parser = word::<HistoryFormat>(), default_value_t, value_name = "FORMAT")]
     pub format: HistoryFormat,
     /// When to colour

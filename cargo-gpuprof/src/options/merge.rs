@@ -21,10 +21,10 @@ pub struct MergeOptions {
     /// Only print the numbers of the slices to measure again, such as 3,7, for `sbatch --array`
     #[arg(long)]
     pub missing: bool,
-    /// Accept that slices are missing or were not measured to their end
+    /// Accept missing and unfinished slices
     #[arg(long)]
     pub partial: bool,
-    /// Which measurement counts of a slice that was measured twice
+    /// Measurement to keep of a slice that was measured twice
     #[arg(long, value_parser = word::<Prefer>(), default_value_t, value_name = "WHICH")]
     pub prefer: Prefer,
     /// Compare with this baseline: a name, or a file with a run
@@ -36,16 +36,16 @@ pub struct MergeOptions {
     /// The rules of the exit code.
     #[command(flatten)]
     pub judging: JudgingOptions,
-    /// Which configuration file is read.
+    /// The configuration file.
     #[command(flatten)]
     pub configuration: ConfigurationOptions,
-    /// Which rows and columns to show.
+    /// The rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
     /// Show the notes on noise as well
     #[arg(short, long)]
     pub verbose: bool,
-    /// What is printed and written.
+    /// The outputs.
     #[command(flatten)]
     pub output: OutputOptions,
     /// The workspace and its target folder.

@@ -68,7 +68,7 @@ pub struct OutputOptions {
 gpuprof_model::words! {
     /// When to colour.
     pub enum Color = Auto {
-        /// Where the terminal shows colour.
+        /// If the terminal shows colour.
         Auto = "auto",
         /// Always.
         Always = "always",

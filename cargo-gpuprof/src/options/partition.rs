@@ -7,7 +7,7 @@ use super::word::word;
 use gpuprof_engine::divide::Cut;
 use gpuprof_engine::schedule::partition::{Partition, PartitionBy};
 
-/// Which slice of a plan to take.
+/// The slice of a plan to take.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PartitionOptions {
     /// Take one of N slices, after all filters: slice:M/N balances them, hash:M/N keeps each series
@@ -33,11 +33,11 @@ pub struct PartitionOptions {
 /// The slice to measure, and its folder.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SliceOptions {
-    /// Which slice.
+    /// The slice.
     #[command(flatten)]
     pub part: PartitionOptions,
-    /// Folder for the slices, on a file system that all machines see: each has a folder of its own
-    /// below it [default with --partition: gpuprof/slices in the target folder]
+    /// Folder with a subfolder for each slice, on a file system that all machines share [default
+    /// with --partition: gpuprof/slices in the target folder]
     #[arg(
         long,
         value_name = "DIR",

@@ -10,8 +10,8 @@ gpuprof_model::words! {
         Application = "application",
         /// All passes run in one process, each on the original inputs.
         Range = "range",
-        /// As `range`: before each pass the inputs are restored and the cache is flushed, as Nsight
-        /// Compute's kernel replay does.
+        /// Like `range`, with inputs restored and the cache flushed before each pass, as in the
+        /// kernel replay of Nsight Compute.
         Kernel = "kernel",
         /// No counters, only times.
         None = "none",
@@ -21,11 +21,11 @@ gpuprof_model::words! {
 gpuprof_model::words! {
     /// How launches of two passes are matched.
     pub enum AppReplayMatch = All {
-        /// Those of the same kernel.
+        /// Launches of the same kernel.
         Name = "name",
-        /// Those of the same kernel, grid and block.
+        /// Launches of the same kernel, grid and block.
         Grid = "grid",
-        /// Those that agree in all recorded facts.
+        /// Launches that agree in all recorded facts.
         All = "all",
     }
 }

@@ -16,7 +16,7 @@ pub struct ReportOptions {
     /// The run: `latest`, an id or a prefix of it, or a file
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_parser = word::<Format>(), default_value_t, value_name = "FORMAT")]
     pub format: Format,
     /// File to write instead of standard output
@@ -43,7 +43,7 @@ pub struct ReportOptions {
     /// The origins of settings that are not given here.
     #[command(flatten)]
     pub configuration: ConfigurationOptions,
-    /// Which rows and columns to show.
+    /// The rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
     /// Show the notes on noise as well
@@ -76,13 +76,13 @@ pub struct CompareOptions {
     /// The origins of settings that are not given here.
     #[command(flatten)]
     pub configuration: ConfigurationOptions,
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_parser = word::<Format>(), default_value_t, value_name = "FORMAT")]
     pub format: Format,
     /// When to colour
     #[arg(long, value_parser = word::<Color>(), value_name = "WHEN", env = "CARGO_TERM_COLOR")]
     pub color: Option<Color>,
-    /// Which rows and columns to show.
+    /// The rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
     /// Show the notes on noise as well

@@ -14,10 +14,11 @@ pub struct RulesOptions {
     /// Show this rule in full
     #[arg(value_name = "RULE")]
     pub rule: Option<String>,
-    /// Tell which rules this run has the counters for: `latest`, an id or a prefix of it, or a file
+    /// Show the counters that the rules lack in this run: `latest`, an id or a prefix of it, or a
+    /// file
     #[arg(long, value_name = "RUN")]
     pub run: Option<String>,
-    /// Tell what the counters of a chip cost, such as gh100; needs CUPTI, but no GPU
+    /// Show the cost of the rules' counters on a chip, such as gh100; needs CUPTI, but no GPU
     #[arg(long, value_name = "CHIP", env = "GPUPROF_CHIP")]
     pub chip: Option<String>,
     /// CUPTI's library or its folder, instead of searching the usual places
@@ -26,7 +27,7 @@ pub struct RulesOptions {
     /// Folder of your own rules, instead of .config/gpuprof/rules
     #[arg(long, value_name = "DIR")]
     pub rules: Option<Utf8PathBuf>,
-    /// Which configuration file is read.
+    /// The configuration file.
     #[command(flatten)]
     pub configuration: ConfigurationOptions,
     /// The location of runs.

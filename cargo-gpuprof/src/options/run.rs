@@ -58,7 +58,7 @@ const LATEST: &str = "latest";
 /// Resumes a run if there is one to resume.
 pub const AUTO: &str = "auto";
 
-/// Which series to take.
+/// The series and configurations to take.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SelectionOptions {
     /// The filters.
@@ -86,7 +86,7 @@ pub struct RunOptions {
     /// The settings that are given.
     #[command(flatten)]
     pub given: Given,
-    /// Which series.
+    /// The series to run.
     #[command(flatten)]
     pub selection: SelectionOptions,
     /// How to build.
@@ -95,7 +95,7 @@ pub struct RunOptions {
     /// How to build the kernels.
     #[command(flatten)]
     pub kernels: KernelOptions,
-    /// Which driver runs the kernels
+    /// Driver that runs the kernels
     #[arg(long, value_parser = word::<BackendChoice>(), value_name = "BACKEND", env = "GPUPROF_BACKEND", help_heading = "Run")]
     pub backend: Option<BackendChoice>,
     /// Chip that the emulated driver is; several, separated by commas, run the same configurations
@@ -119,7 +119,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "N", env = "GPUPROF_MAX_REPEAT", help_heading = "Run")]
     #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub max_repeat: Option<NonZeroU32>,
-    /// Measure nothing further that is undecided after this time, such as 90s, 10min or 1h
+    /// Stop adding processes to undecided results after this time, such as 90s, 10min or 1h
     #[arg(long, value_name = "DURATION", env = "GPUPROF_TIME_BUDGET", help_heading = "Run")]
     pub time_budget: Option<TimeBudget>,
     /// Seconds that a process may take for a configuration before it is killed, not counting the
@@ -127,7 +127,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
     #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub timeout: Option<NonZeroU32>,
-    /// What happens after a failure.
+    /// The options for failures.
     #[command(flatten)]
     pub failures: FailureOptions,
     /// Time each configuration in one process with few samples, and judge nothing; such a run
@@ -137,7 +137,7 @@ pub struct RunOptions {
         "base", "base_archive", "load_baseline", "save_baseline", "threshold", "strict",
     ])]
     pub quick: bool,
-    /// What happens to the L2 cache before each sample
+    /// State of the L2 cache before each sample
     #[arg(long, value_parser = word::<CacheControl>(), value_name = "CONTROL", help_heading = "Run")]
     pub cache_control: Option<CacheControl>,
     /// Clocks of the GPU while it is measured; base and boost need an administrator
@@ -152,21 +152,21 @@ pub struct RunOptions {
     /// Wait while another gpuprof measures on the GPU (the default)
     #[arg(long, overrides_with = "no_wait", help_heading = "Run")]
     pub wait: bool,
-    /// How the hardware counters of a GPU are collected
+    /// Method of collecting the hardware counters of a GPU
     #[arg(long, value_parser = word::<ReplayMode>(), value_name = "MODE", help_heading = "Run")]
     pub replay_mode: Option<ReplayMode>,
-    /// What the counters of a series function cover
+    /// Work that the counters of a series function cover
     #[arg(long, value_parser = word::<CounterRange>(), value_name = "RANGE", help_heading = "Run")]
     pub range: Option<CounterRange>,
     /// Measure only the work of series functions in NVTX ranges that match, such as `phase/*` or
     /// `domain@phase`
     #[arg(long, value_name = "PATTERN", value_delimiter = ',', help_heading = "Run")]
     pub nvtx: Vec<NvtxPattern>,
-    /// What shares a process
+    /// Configurations that share a process
     #[arg(long, value_parser = word::<Isolate>(), value_name = "UNIT", help_heading = "Run")]
     pub isolate: Option<Isolate>,
-    /// Processes that prepare (context, module, inputs) while another one works [default: 1 where
-    /// both collect counters, 0 where either takes times]. They pause during measurements, but keep
+    /// Processes that prepare (context, module, inputs) while another one works [default: 1 if
+    /// both collect counters, 0 if either takes times]. They pause during measurements, but keep
     /// the device memory they hold. On the emulated driver: processes that run next to the first
     /// [default: one for each further core]
     #[arg(long, value_name = "N", help_heading = "Run")]
@@ -225,10 +225,10 @@ pub struct RunOptions {
     /// Condition that every selected series must meet, such as 'best throughput >= 1 TB/s'
     #[arg(long, value_name = "CONDITION", help_heading = "Gate")]
     pub threshold: Vec<String>,
-    /// What it is compared with, and what that may decide.
+    /// The baseline, and the rules of the exit code.
     #[command(flatten)]
     pub gate: GateOptions,
-    /// Which part of it is measured here.
+    /// The slice that is measured here.
     #[command(flatten)]
     pub slice: SliceOptions,
     /// Run an archive made by `cargo gpuprof archive` instead of building
@@ -237,19 +237,19 @@ pub struct RunOptions {
     /// Folder to unpack the archive to, instead of a temporary one
     #[arg(long, value_name = "DIR", requires = "archive_file", help_heading = "Archive")]
     pub extract_to: Option<Utf8PathBuf>,
-    /// Which configuration file is read.
+    /// The configuration file.
     #[command(flatten)]
     pub configuration: ConfigurationOptions,
-    /// Which rows and columns to show.
+    /// The rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
-    /// What is printed and written.
+    /// The outputs.
     #[command(flatten)]
     pub output: OutputOptions,
 }
 
 impl RunOptions {
-    /// Takes the word after `--resume` for a filter where it cannot name a run: `--resume nbody` is
+    /// Treats the word after `--resume` as a filter if it cannot name a run: `--resume nbody` means
     /// `--resume latest nbody`.
     pub fn take_filter_from_resume(&mut self) {
         let names_run = |text: &str| {

@@ -11,7 +11,7 @@ use super::{Color, MessageFormat, PlaceOptions};
 /// Options of `runs`.
 #[derive(Debug, Args)]
 pub struct RunsOptions {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub action: RunsAction,
     /// The location of runs.
@@ -19,42 +19,42 @@ pub struct RunsOptions {
     pub place: PlaceOptions,
 }
 
-/// What to do with stored runs.
+/// The actions on stored runs.
 #[derive(Debug, Subcommand)]
 pub enum RunsAction {
     /// List the runs, the newest last.
     List {
-        /// How to print them
+        /// Format of the list
         #[arg(long, value_parser = word::<MessageFormat>(), default_value_t, value_name = "FORMAT")]
         message_format: MessageFormat,
     },
-    /// Show one as a report.
+    /// Show a run as a report.
     Show {
-        /// The run: `latest`, an id or its beginning, or a file
+        /// The run: `latest`, an id or a prefix of it, or a file
         #[arg(value_name = "RUN", default_value = "latest")]
         run: String,
         /// When to colour
         #[arg(long, value_parser = word::<Color>(), default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
         color: Color,
     },
-    /// Remove runs; never a run under way.
+    /// Remove runs, except those under way.
     Rm(RemoveOptions),
 }
 
-/// Which runs to remove.
+/// The runs to remove.
 #[derive(Debug, Args)]
 #[group(id = "which", required = true, multiple = false)]
 pub struct RemoveOptions {
-    /// Ids, or their beginnings
+    /// Ids, or prefixes of ids
     #[arg(value_name = "RUN", group = "which")]
     pub runs: Vec<String>,
     /// Runs that started longer ago than this, such as 12h, 30d or '2 weeks'
     #[arg(long, value_name = "AGE", group = "which")]
     pub older_than: Option<Age>,
-    /// All of them
+    /// All runs
     #[arg(long, group = "which")]
     pub all: bool,
-    /// How to tell what was removed
+    /// Format of the list of removed runs
     #[arg(long, value_parser = word::<MessageFormat>(), default_value_t, value_name = "FORMAT")]
     pub message_format: MessageFormat,
 }

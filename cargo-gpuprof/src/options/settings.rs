@@ -35,7 +35,7 @@ pub(crate) mod types {
 macro_rules! settings {
     ($to:ident) => {
         $to! {
-            /// Which driver runs the kernels.
+            /// The driver that runs the kernels.
             backend "--backend": BackendChoice => BackendChoice = BackendChoice::default();
             /// The chips that the emulated driver is; none for the default one.
             chip "--chip": Vec<Chip> => Vec<Chip> = Vec::new();
@@ -56,9 +56,9 @@ macro_rules! settings {
             fail_fast "--fail-fast": bool => bool = false;
             /// How often a process of a configuration that failed is started again.
             retries "--retries": u32 => u32 = 0;
-            /// What happens to the L2 cache before each sample.
+            /// State of the L2 cache before each sample.
             cache_control "--cache-control": CacheControl => CacheControl = CacheControl::default();
-            /// What happens to the clocks of the GPU.
+            /// Clocks of the GPU during the run.
             clock_control "--clock-control": ClockControl => ClockControl = ClockControl::default();
             /// NVML's library, if the default search is not used.
             nvml_path "--nvml-path": Utf8PathBuf => Option<Utf8PathBuf> = None;
@@ -75,7 +75,7 @@ macro_rules! settings {
             /// Processes that prepare while another one works; none to use as many as change no
             /// result.
             ahead "--ahead": AheadCount => Option<AheadCount> = None;
-            /// In which order passes run.
+            /// The order of the passes.
             interleave "--interleave": Interleave => Interleave = Interleave::default();
             /// CUPTI's library or its folder, if the default search is not used.
             cupti_path "--cupti-path": Utf8PathBuf => Option<Utf8PathBuf> = None;

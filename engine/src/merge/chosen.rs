@@ -1,24 +1,23 @@
-//! Which of several measurements of a slice counts.
+//! Chooses one of several measurements of a slice.
 //!
 //! Input: slices of one plan. Output: each number once. Two copies with the same id are one
-//! measurement, of which the longer journal is the later one. Of two measurements the one that was
-//! complete first counts, whatever its results: if the better one counted, results could be
-//! improved by repeating.
+//! measurement; the longer journal is the later copy. The measurement that was complete first is
+//! kept, whatever its results: keeping the better one would let users improve results by repeating.
 
 use crate::store::slices::StoredSlice;
 
 gpuprof_model::words! {
-    /// Which of several measurements of one slice counts.
+    /// The measurement to keep of a slice that was measured several times.
     pub enum Prefer = First {
-        /// The one that was whole first, whatever it found
+        /// The first complete measurement, whatever its result
         First = "first",
-        /// The newest whole one
+        /// The newest complete measurement
         Newest = "newest",
     }
 }
 
-/// Each slice of `slices` once, as `prefer` says, in the order of their numbers; and what was left
-/// out, in words.
+/// Each slice of `slices` once, chosen by `prefer`, in the order of their numbers; and notes on the
+/// measurements that are not kept.
 pub(super) fn chosen(slices: Vec<StoredSlice>, prefer: Prefer) -> (Vec<StoredSlice>, Vec<String>) {
     let mut chosen: Vec<StoredSlice> = Vec::new();
     let mut told = Vec::new();
@@ -41,7 +40,7 @@ pub(super) fn chosen(slices: Vec<StoredSlice>, prefer: Prefer) -> (Vec<StoredSli
     (chosen, told)
 }
 
-/// Whether `one` counts rather than `two`.
+/// Whether to keep `one` rather than `two`.
 fn wins(one: &StoredSlice, two: &StoredSlice, prefer: Prefer) -> bool {
     if one.is_whole() != two.is_whole() {
         return one.is_whole();

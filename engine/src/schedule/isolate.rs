@@ -17,8 +17,8 @@ gpuprof_model::words! {
 }
 
 impl Isolate {
-    /// This level on a device: emulated devices measure side by side, each in its own process, and
-    /// a process that is shared would only make them wait.
+    /// The level on a device. Emulated devices measure in parallel, each in its own process; a
+    /// shared process would only make them wait.
     #[must_use]
     pub fn on(self, emulated: bool) -> Self {
         match self {
@@ -27,8 +27,8 @@ impl Isolate {
         }
     }
 
-    /// How many configurations of a kernel share a process, at most. Until a process has replied,
-    /// nothing that it measured is in the journal; and more than share an image would save no
+    /// The most configurations of a kernel that share a process. The results of a process are in
+    /// the journal only after its reply, and more configurations than share an image would save no
     /// session.
     pub fn most_together(self) -> usize {
         match self {

@@ -13,7 +13,7 @@ use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
 use crate::schedule::{Isolate, MOST_TOGETHER};
 
 gpuprof_model::words! {
-    /// In which order the passes of a sweep run.
+    /// The order of the passes of a sweep.
     pub enum Interleave = Rounds {
         /// In rounds: every configuration once in random order, then all again, so that machine
         /// drift does not pick the winner.
@@ -30,7 +30,7 @@ pub struct Step {
     pub series: usize,
     /// The position of its configuration in the series.
     pub configuration: usize,
-    /// Which repetition it is, from 0.
+    /// The number of the repetition, from 0.
     pub repeat: u32,
 }
 
@@ -65,12 +65,12 @@ pub fn schedule(counts: &[usize], repeats: u32, order: Interleave) -> Vec<Step> 
 pub struct Batch {
     /// The position of the series.
     pub series: usize,
-    /// Which repetition it is, from 0.
+    /// The number of the repetition, from 0.
     pub repeat: u32,
     /// The positions of the configurations, in order.
     pub configurations: Vec<usize>,
-    /// Whether the next batch is the same one of the other revision, which nothing may come
-    /// between.
+    /// Whether the next batch is the same one of the other revision. Nothing may run between the
+    /// two.
     pub before_its_partner: bool,
 }
 
@@ -94,8 +94,8 @@ pub fn batches(steps: impl IntoIterator<Item = Step>, isolate: Isolate) -> Vec<B
 }
 
 /// The provenance's text for the order; `ahead` is the number of processes that prepare while
-/// another one takes times, and `paired` says whether two sides are measured. Separate processes
-/// for each configuration have no words.
+/// another one takes times, and `paired` says whether two sides are measured. The text does not
+/// mention separate processes for each configuration.
 pub fn described(
     order: Interleave,
     isolate: Isolate,
