@@ -111,8 +111,8 @@ fn advised_positions(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<
     }
 }
 
-/// Those of `asked` that may have the required metrics of `rule`. Rows that have the same metrics
-/// are looked at once: most rules lack something of most series.
+/// The rows of `asked` that may have the required metrics of `rule`. Rows with the same metrics are
+/// checked once, since most rules lack a metric of most series.
 fn able<'a>(
     rule: &'a Rule,
     asked: &'a [usize],

@@ -146,7 +146,7 @@ impl Side {
     /// That neither side of `metric` is estimated, or both are by the same model of the same chip.
     ///
     /// # Errors
-    /// Which is what, for people.
+    /// A sentence that names the estimated and the measured side.
     fn estimated_alike(baseline: &Self, run: &Self, metric: &str) -> Result<(), String> {
         let word = |side: &Self| if side.estimate.is_some() { "estimated" } else { "measured" };
         match (&baseline.estimate, &run.estimate) {
@@ -160,7 +160,7 @@ impl Side {
         }
     }
 
-    /// Which limit of an estimate takes most time more than in the `baseline`, for people.
+    /// A sentence that names the limit whose time grew most since the `baseline`.
     pub fn grown_limit(&self, baseline: &Self) -> Option<String> {
         grown_limit(baseline.estimate.as_ref()?, self.estimate.as_ref()?)
     }
@@ -168,7 +168,7 @@ impl Side {
     /// That both sides of `metric` are exact, or both noisy, and estimated by the same method.
     ///
     /// # Errors
-    /// Which is what, for people.
+    /// A sentence that names the exact and the noisy side.
     pub fn repeat_alike(baseline: &Self, run: &Self, metric: &str) -> Result<(), String> {
         Self::estimated_alike(baseline, run, metric)?;
         let word = |side: &Self| side.class.name();
@@ -184,7 +184,7 @@ impl Side {
         ))
     }
 
-    /// This side, with the correlation of neighbours `alike` of its run.
+    /// The side, with the correlation `alike` of neighbouring processes of its run.
     #[must_use]
     pub fn with_correlation(self, alike: Option<f64>) -> Self {
         Self { alike, ..self }
@@ -426,7 +426,7 @@ impl Evidence {
     }
 }
 
-/// Which way a difference is looked for.
+/// The direction of a tested difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alternative {
     /// The run is worse.

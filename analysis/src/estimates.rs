@@ -35,7 +35,7 @@ pub(crate) fn different_models(baseline: &Estimate, run: &Estimate) -> Option<St
         .then(|| format!("estimates of two models: {before} in the baseline, {after} here"))
 }
 
-/// Which limit takes most time more than in the `baseline`; none if no limit takes more.
+/// Names the limit whose time grew most since the `baseline`; none if no time grew.
 pub(crate) fn grown_limit(baseline: &Estimate, run: &Estimate) -> Option<String> {
     let time = |of: &Estimate, limit: Limit| {
         let share = of.limits.iter().find(|known| known.limit == limit);

@@ -58,7 +58,7 @@ pub struct Timeline {
 /// A revision with a value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
-    /// What was measured; none if no repository was.
+    /// The measured revision; none outside a repository.
     pub revision: Option<Revision>,
     /// The last run that measured it.
     pub run: String,

@@ -112,8 +112,8 @@ impl<'s> Neighbours<'s> {
         group.into_iter().flat_map(|group| &group.rows).copied().filter(move |other| *other != at)
     }
 
-    /// Those of `group` that differ from the one at `at` in `axis` alone, with itself, in the order
-    /// of the series.
+    /// The rows of `group` that differ from the row `at` in `axis` alone, including that row, in
+    /// the order of the series.
     pub(super) fn along(&self, group: &Group, at: usize, axis: &str) -> Vec<usize> {
         let own = self.row(at);
         let dependent = |name: &str| self.series.dependent_axes.iter().any(|other| other == name);

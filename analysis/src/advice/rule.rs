@@ -31,7 +31,7 @@ pub struct Rule {
     pub unless: Option<Condition>,
     /// Its message.
     pub message: Template,
-    /// What to do about it.
+    /// The proposed change.
     pub remedy: Option<Template>,
     /// Texts after the remedy, for the constructs of a language.
     pub remedy_in: Vec<(Language, Template)>,

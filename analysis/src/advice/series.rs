@@ -36,7 +36,7 @@ pub const FINDINGS: [(&str, &str); 5] = [
     ),
 ];
 
-/// All of it.
+/// All advice on a series as a whole.
 pub(super) fn advise(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
     let mut pieces = gain::advise(series, neighbours);
     pieces.extend(axis::advise(series, neighbours));

@@ -28,7 +28,7 @@ pub struct ConfiguredThreshold {
 }
 
 impl ConfiguredThreshold {
-    /// A `threshold` that no line of a file says.
+    /// A `threshold` that is not from a file.
     pub fn new(threshold: Threshold, origin: Layer) -> Self {
         Self { threshold, origin, place: None }
     }
@@ -104,7 +104,7 @@ fn applies(own: &Threshold, device: Option<&DeviceRecord>, counterpart: Counterp
     applies_to(own, device) && !(counterpart == Counterpart::New && own.needs_baseline())
 }
 
-/// Those of `defaults` that none of `own` replaces.
+/// The thresholds of `defaults` that none of `own` replaces.
 fn not_replaced<'t, I: Iterator<Item = &'t Threshold>>(
     mut defaults: Vec<Threshold>,
     own: impl Fn() -> I,

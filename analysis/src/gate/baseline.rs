@@ -43,7 +43,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Everything.
+    /// The scope of a run without filters.
     pub fn whole() -> Self {
         Self { whole: true, ..Self::default() }
     }
@@ -63,7 +63,7 @@ impl Scope {
 /// A baseline that a run is compared with.
 #[derive(Debug, Clone)]
 pub struct Against {
-    /// As it was asked for.
+    /// The requested name or file.
     pub name: String,
     /// Its run, or why it is unavailable.
     pub run: Result<Run, String>,

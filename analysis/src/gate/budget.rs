@@ -21,21 +21,21 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// That of so many questions of noisy metrics relative to a baseline, and so many compared with
-    /// a number.
+    /// The budget for the given numbers of questions about noisy metrics: `relative` to a baseline,
+    /// and compared with a `fixed` number.
     pub fn new(relative: usize, fixed: usize) -> Self {
         let [.., most] = LOOKS;
         Self::up_to(most, relative, fixed)
     }
 
-    /// As [`Self::new`], with at most so many rounds.
+    /// Like [`Self::new`], with a maximum number of rounds.
     pub fn up_to(most: u32, relative: usize, fixed: usize) -> Self {
         let [relative, fixed, later] = CriticalValues::each([relative, fixed, 2 * fixed], most);
         Self { relative, fixed, later }
     }
 
-    /// That of a run with these series: how many configurations each has, and the thresholds that
-    /// it will be judged by, as `in_force` finds them.
+    /// The budget of a run, from the number of configurations of each series and the thresholds
+    /// that judge it.
     pub fn planned<'t>(
         catalogue: &Catalogue,
         series: impl IntoIterator<Item = (usize, &'t Vec<Threshold>)>,
@@ -59,12 +59,12 @@ impl Budget {
         FAIL_BUDGET / questions(&self.relative)
     }
 
-    /// As [`Self::significance`], for a limit that is a number.
+    /// Like [`Self::significance`], for a limit that is a number.
     pub fn significance_fixed(&self) -> f64 {
         FAIL_BUDGET / questions(&self.fixed)
     }
 
-    /// As [`Self::significance_fixed`], at the first of several looks.
+    /// Like [`Self::significance_fixed`], at the first of several looks.
     pub fn significance_at_first(&self) -> f64 {
         self.significance_fixed() / 2.0
     }

@@ -12,7 +12,7 @@ use gpuprof_model::run::ConfigurationResult;
 pub(crate) struct ByKey<'r>(HashMap<&'r Configuration, &'r ConfigurationResult>);
 
 impl<'r> ByKey<'r> {
-    /// Of these rows.
+    /// Indexes `rows` by their configurations.
     pub(crate) fn new(rows: &'r [ConfigurationResult]) -> Self {
         let mut all = HashMap::with_capacity(rows.len());
         for row in rows {

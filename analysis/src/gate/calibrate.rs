@@ -71,7 +71,7 @@ fn rated(run: &Run, trial: Trial<'_>) -> Option<Rates> {
     all.into_iter().reduce(Rates::joined)
 }
 
-/// What was found of one metric.
+/// The calibration of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Calibrated {
     /// The metric.

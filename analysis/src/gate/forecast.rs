@@ -66,13 +66,13 @@ pub struct Time {
     pub seconds_per_process: f64,
     /// Seconds of a run in which nothing changed.
     pub unchanged: f64,
-    /// The same with one configuration that is measured in the most rounds.
+    /// Seconds of such a run with one configuration that is measured in the most rounds.
     pub with_one_in_doubt: f64,
-    /// The time budget that lets such a run end undecided for no want of time, in seconds.
+    /// A time budget, in seconds, at which such a run does not end undecided for lack of time.
     pub proposed_budget: u64,
 }
 
-/// What is added to the time of a run in the budget that is proposed: a machine has busier hours.
+/// The factor between the time of a run and the proposed budget: a machine has busier hours.
 const MARGIN: f64 = 1.2;
 
 impl Time {

@@ -97,8 +97,8 @@ pub fn costly_line(
     costliest(&row.costly, costs).cloned()
 }
 
-/// Which of the `configurations` `threshold` leaves open that may be measured further, and up to
-/// how many rounds they are to be measured.
+/// The `configurations` that `threshold` leaves undecided and that may be measured further, with
+/// the number of rounds for each.
 pub fn wanted<'r>(
     terms: JudgeContext<'r>,
     threshold: &Threshold,

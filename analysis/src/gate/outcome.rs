@@ -70,7 +70,7 @@ impl Gate {
         if self.slice { ExitCode::Success } else { ExitCode::NoSeries }
     }
 
-    /// As [`RunOutcome::decide`], without other causes.
+    /// Like [`RunOutcome::decide`], without other causes.
     #[cfg(test)]
     pub(crate) fn exit_code(self, run: &Run) -> ExitCode {
         RunOutcome::decide(run, self, []).exit_code

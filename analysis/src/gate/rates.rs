@@ -39,7 +39,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Those of two series together.
+    /// The rates of two series together.
     #[must_use]
     pub fn joined(self, other: Self) -> Self {
         let configurations = self.configurations + other.configurations;

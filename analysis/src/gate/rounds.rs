@@ -1,9 +1,9 @@
-//! Which configurations need more rounds.
+//! Finds the configurations that need more rounds.
 //!
-//! Input: a series as far as it is measured, with that of the base where there is one, its
-//! thresholds, and the run's error budget. Output: up to how many rounds each configuration is to
-//! be measured that a threshold leaves open. It asks the same judges that judge the run in the
-//! end. A baseline that was stored does not grow, so limits relative to it ask for nothing.
+//! Input: the measured part of a series and of its base, if it has one; its thresholds; and the
+//! run's error budget. Output: the number of rounds for each configuration that a threshold leaves
+//! undecided. The judges are those that judge the run at its end. A stored baseline does not grow,
+//! so limits relative to it request no rounds.
 
 use std::collections::HashMap;
 
@@ -19,15 +19,15 @@ use crate::gate::judge::{self, Baseline, JudgeContext};
 /// A configuration that needs more rounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundRequest {
-    /// Which.
+    /// The configuration.
     pub configuration: Configuration,
     /// How many rounds there should be at the next look.
     pub rounds: u32,
 }
 
-/// Which configurations of `series`, a series of `run` that may be measured in rounds with
-/// `against`, need more rounds, in the order of the series; none if all are decided and if more
-/// rounds could not decide.
+/// The configurations of `series` that need more rounds, in the order of the series; none if all
+/// are decided or more rounds could not decide. `series` is a series of `run`, which may be
+/// measured in rounds with `against`.
 pub fn wanted(
     catalogue: &Catalogue,
     series: &SeriesResult,

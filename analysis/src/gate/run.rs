@@ -94,7 +94,7 @@ pub fn rejudge(
     rejudge_each(catalogue, run, |_| thresholds.clone(), against)
 }
 
-/// As [`rejudge`], with the thresholds that `thresholds_of` gives for each series.
+/// Like [`rejudge`], with the thresholds that `thresholds_of` gives for each series.
 pub fn rejudge_each(
     catalogue: &Catalogue,
     mut run: Run,

@@ -22,7 +22,7 @@ pub use fixed::FixedTrial;
 pub enum Pool {
     /// A normal noise of so many percent (standard deviation) between processes.
     Normal(f64),
-    /// As [`Self::Normal`], and a `share` of the processes lies `percent` higher: two memory
+    /// Like [`Self::Normal`], with a `share` of the processes `percent` higher: two memory
     /// placements, or processes that something slows down.
     Mixed {
         /// The noise of each process in percent.
@@ -53,14 +53,14 @@ pub enum Pool {
 }
 
 impl Pool {
-    /// So many processes of one configuration, one after the other.
+    /// The numbers of `count` consecutive processes of one configuration.
     pub fn processes(&self, count: usize, random: &mut SplitMix) -> Vec<f64> {
         let mut source = ProcessSampler::new(self, random);
         (0..count).map(|_| source.process(1.0)).collect()
     }
 }
 
-/// What is simulated.
+/// The parameters of a simulation.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial<'t> {
     /// The source of the numbers.

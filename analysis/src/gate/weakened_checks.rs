@@ -72,7 +72,7 @@ fn parsed_thresholds(series: &SeriesResult) -> Vec<Threshold> {
     series.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect()
 }
 
-/// Those in the baseline, `before`, of which none of the run's, `here`, asks as much.
+/// The thresholds of the baseline, `before`, that no threshold of the run, `here`, covers.
 fn lost_thresholds<'t>(
     before: &'t [Threshold],
     here: &'t [Threshold],

@@ -13,11 +13,11 @@ use gpuprof_model::quantity::format_number;
 /// How launches of two passes are matched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Matching {
-    /// Those of the same kernel.
+    /// Launches of the same kernel.
     Name,
-    /// Those of the same kernel, grid and block.
+    /// Launches of the same kernel, grid and block.
     Grid,
-    /// Those that agree in all recorded facts.
+    /// Launches that agree in all recorded facts.
     #[default]
     All,
 }
@@ -37,7 +37,7 @@ pub enum Strictness {
 /// How launches of two passes are compared with each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Discipline {
-    /// Which launches are the same one.
+    /// The rule by which launches correspond.
     pub matching: Matching,
     /// How far the lists may differ.
     pub strictness: Strictness,

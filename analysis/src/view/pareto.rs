@@ -12,7 +12,7 @@ use gpuprof_model::run::ConfigurationResult;
 
 use crate::view::best;
 
-/// Which configurations are on the front of `metrics`.
+/// Whether each configuration is on the front of `metrics`.
 pub fn front(configurations: &[ConfigurationResult], metrics: &[String]) -> Vec<bool> {
     let mut on_front = vec![false; configurations.len()];
     let mut points: Vec<(usize, Vec<f64>)> = configurations

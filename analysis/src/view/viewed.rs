@@ -30,7 +30,7 @@ pub struct View {
     pub filter: Option<Expression>,
     /// Axes and metrics to show, instead of all axes and the series' metrics.
     pub columns: Vec<String>,
-    /// What to sort by.
+    /// The order of the rows.
     pub sort: Option<Sort>,
     /// The most rows to show.
     pub top: Option<usize>,
@@ -47,7 +47,7 @@ pub struct View {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference(pub Configuration);
 
-/// What to sort by.
+/// A sort key and its direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sort {
     /// An axis or a metric.
@@ -138,7 +138,7 @@ pub struct SeriesView<'s> {
     pub shown: Vec<usize>,
     /// How many further rows did not fit.
     pub left_out: usize,
-    /// What was left out or could not be done, a sentence each.
+    /// A sentence for each omitted part and each inapplicable option.
     pub remarks: Vec<String>,
 }
 
@@ -340,7 +340,7 @@ pub(super) fn narrowed(series: &SeriesResult, rows: Vec<ConfigurationResult>) ->
     narrowed
 }
 
-/// Everything of `series` but its rows.
+/// A copy of `series` without its rows.
 fn without_rows(series: &SeriesResult) -> SeriesResult {
     SeriesResult {
         id: series.id.clone(),

@@ -47,7 +47,7 @@ pub struct Less {
 pub struct Occupancy {
     /// Percent of the warps that a multiprocessor could hold.
     pub theoretical: Option<f64>,
-    /// The same, as measured over the launch.
+    /// The occupancy measured over the launch.
     pub achieved: Option<f64>,
     /// Each resource, in one order.
     pub rooms: Vec<Room>,

@@ -109,7 +109,7 @@ pub struct Roofline {
     pub slopes: Vec<Slope>,
     /// The ceilings of the precisions with known peaks.
     pub ceilings: Vec<Ceiling>,
-    /// What was achieved; of precisions without work there is none.
+    /// The achieved performance of each precision with work.
     pub paths: Vec<Path>,
 }
 

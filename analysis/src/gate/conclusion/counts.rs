@@ -20,7 +20,7 @@ pub(super) struct JudgedCounts {
 }
 
 impl JudgedCounts {
-    /// Those of `run`.
+    /// Counts the compared configurations of `run`.
     pub(super) fn count(run: &Run) -> Self {
         let appeared: HashSet<&str> =
             run.comparison.iter().flat_map(|c| &c.appeared).map(String::as_str).collect();

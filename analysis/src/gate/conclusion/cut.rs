@@ -17,16 +17,16 @@ pub struct ListedFinding<'f> {
     pub more: usize,
 }
 
-/// What is shown of a list.
+/// The shown part of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cut<'f> {
-    /// Some of it.
+    /// The shown findings.
     pub shown: Vec<ListedFinding<'f>>,
-    /// How many are of series and metrics of which nothing is shown.
+    /// The number of findings of series and metrics without a shown one.
     pub rest: usize,
 }
 
-/// What is shown of `all`.
+/// Cuts `all` to the findings that are shown.
 pub fn cut(all: &[Finding]) -> Cut<'_> {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     for finding in all {

@@ -20,7 +20,7 @@ use crate::change::depends_on_time;
 /// limit, over all of its changes (Bonferroni).
 const BY_CHANCE: f64 = 0.05;
 
-/// The lists.
+/// The findings of a run, by kind.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Findings {
     /// Violations of a limit.
@@ -31,7 +31,7 @@ pub(super) struct Findings {
     pub undecided: Vec<Finding>,
 }
 
-/// Those of `run`.
+/// Collects the findings of `run`.
 pub(super) fn collect(run: &Run) -> Findings {
     let mut all = Findings::default();
     let changes = run.series.iter().flat_map(|series| &series.changes);

@@ -312,7 +312,7 @@ fn configurations(count: usize) -> String {
     format!("{count} configuration{}", if count == 1 { "" } else { "s" })
 }
 
-/// Those that a threshold or a comparison could judge: the others have no say in the verdict.
+/// The number of configurations that a threshold or comparison could judge, in words.
 fn judged(count: usize) -> String {
     format!("{count} judged configuration{}", if count == 1 { "" } else { "s" })
 }

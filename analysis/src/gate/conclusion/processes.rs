@@ -5,7 +5,8 @@ use gpuprof_model::run::{Run, Status};
 
 use crate::gate::by_key::ByKey;
 
-/// Those of the configurations that `run` shares with `base`, next to which it was measured.
+/// The processes of the configurations that `run` shares with `base`, if both were measured
+/// together.
 pub(super) fn processes_per_side(run: &Run, base: &Run) -> Option<Processes> {
     let mut counts: Vec<usize> = Vec::new();
     for series in &run.series {
@@ -19,7 +20,7 @@ pub(super) fn processes_per_side(run: &Run, base: &Run) -> Option<Processes> {
     summarize(&counts)
 }
 
-/// Those of a run that added processes after its first look; none if it did not.
+/// The processes of a run that added some after its first look; none if it added none.
 pub(super) fn processes_after_looks(run: &Run) -> Option<Processes> {
     let first = run.provenance.first_look?;
     let rows = run.series.iter().flat_map(|series| &series.configurations);

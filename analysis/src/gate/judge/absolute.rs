@@ -124,8 +124,8 @@ struct Selection<'r> {
     invalid: Vec<&'r ConfigurationResult>,
 }
 
-/// Which of the `configurations` a limit leaves open that may be measured further, and up to how
-/// many rounds they are to be measured.
+/// The `configurations` that a limit leaves undecided and that may be measured further, with the
+/// number of rounds for each.
 pub(super) fn wanted<'r>(
     terms: JudgeContext<'r>,
     threshold: &Threshold,

@@ -30,11 +30,11 @@ pub(in crate::gate) enum Sure {
     Open(String, Option<u32>),
 }
 
-/// What is known of a configuration.
+/// The measured numbers of a configuration.
 pub(in crate::gate) struct Observation {
     /// The number that is shown.
     pub value: f64,
-    /// That of each process.
+    /// The number of each process.
     pub processes: Vec<f64>,
     /// Whether it is exact.
     pub class: Class,

@@ -132,8 +132,8 @@ fn best_of_both<'r>(
     }
 }
 
-/// Which of the `configurations` a limit leaves open that were measured in rounds, and up to how
-/// many rounds they are to be measured.
+/// The `configurations` measured in rounds that a limit leaves undecided, with the number of rounds
+/// for each.
 pub(super) fn wanted<'r>(
     terms: JudgeContext<'r>,
     threshold: &Threshold,

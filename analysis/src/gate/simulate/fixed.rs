@@ -1,4 +1,5 @@
-//! The same for a numeric limit, in a run that adds processes to open configurations.
+//! Simulates how often a numeric limit is judged right in a run that adds processes to undecided
+//! configurations.
 //!
 //! Input: the source of the processes' numbers, and by how much their median lies above the limit.
 //! Output: the shares. Each simulated configuration is measured like in the engine: the judge of a
@@ -13,7 +14,7 @@ use crate::gate::judge::fixed::{LimitTest, Looks, Observation, Sure};
 use crate::stats::median::median;
 use crate::stats::random::SplitMix;
 
-/// What is simulated.
+/// The parameters of a simulation.
 #[derive(Debug, Clone, Copy)]
 pub struct FixedTrial<'t> {
     /// The source of the numbers.

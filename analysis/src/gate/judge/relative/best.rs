@@ -86,8 +86,9 @@ impl<'r> Contest<'r> {
         (at < self.contenders.len()).then(|| self.contenders.swap_remove(at))
     }
 
-    /// Which configurations need how many rounds: of those chosen the open ones until one passes;
-    /// once all of these are beyond the limit, the others; and the base's best next to them.
+    /// The configurations that need more rounds, with their numbers: the undecided candidates until
+    /// one passes; the other configurations once all candidates are beyond the limit; and always
+    /// the best of the base.
     pub(super) fn wanted(&self) -> Vec<(&'r Configuration, u32)> {
         let chosen = &self.contenders[..self.contenders.len().min(CHOSEN)];
         if chosen.iter().any(|held| matches!(decision(held), Decision::Within(_))) {

@@ -1,4 +1,4 @@
-//! Which configurations of the run are compared with which of the baseline.
+//! Pairs the configurations of the run with those of the baseline.
 //!
 //! Input: a threshold and both sides' configurations. Output: the pairs in which both sides have a
 //! value, and the reasons why the others form no pair.

@@ -28,7 +28,7 @@ pub(super) struct InRounds<'b> {
 }
 
 impl<'b> InRounds<'b> {
-    /// Those of the two sides.
+    /// The rounds of the two sides.
     pub(super) fn new(
         bounds: &'b CriticalValues,
         threshold: &Threshold,
