@@ -33,7 +33,7 @@ pub const SUBCOMMAND: &str = "__ask";
 /// How long an answer may take: a trial session needs a second or two, micro-benchmarks up to 30.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What is asked.
+/// A question to CUPTI.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Question {
@@ -126,7 +126,7 @@ pub struct Located {
     pub path: PathBuf,
     /// Its version.
     pub version: String,
-    /// Which step of the search found it.
+    /// The step of the search that found it.
     pub place: String,
 }
 
@@ -191,13 +191,13 @@ impl Answer {
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// What kind of reason it is.
+    /// The kind of reason.
     pub kind: RefusalKind,
     /// The reason in full, for people.
     pub reason: String,
 }
 
-/// What kind of reason there is for no answer.
+/// The kind of reason for which there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RefusalKind {

@@ -19,10 +19,10 @@ use gpuprof_system::sha256::sha256;
 use costs::Costs;
 pub use slice::Slice;
 
-/// Which slice of a plan is wanted, and how the plan is divided.
+/// The requested slice of a plan, and the division of the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
-    /// Which slice.
+    /// The slice.
     pub partition: Partition,
     /// The unit that is dealt out.
     pub by: PartitionBy,

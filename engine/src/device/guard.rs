@@ -29,7 +29,7 @@ use gpuprof_system::interrupt::Interrupt;
 /// The hidden subcommand.
 pub const SUBCOMMAND: &str = "__guard";
 
-/// What to guard.
+/// The clocks to guard.
 #[derive(Debug, Clone)]
 pub struct Guarded {
     /// The device's UUID.
@@ -131,7 +131,7 @@ fn work(guarded: &Guarded, held: Lock, said: &dyn Fn(&Said)) -> Result<(), Troub
     Ok(())
 }
 
-/// What to say where clocks stay locked.
+/// The message for clocks that stay locked.
 pub(super) fn left_locked(uuid: &str, reason: &str) -> Failure {
     let message = format!(
         "the clocks of {uuid} are still locked: {reason}. Reset them with `nvidia-smi -i {uuid} \

@@ -19,10 +19,10 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use super::clocks::{self, LockedClocks};
 use super::lock::{self, Lock, Owner};
 
-/// What is asked of a device.
+/// A request to hold a device.
 #[derive(Debug, Clone, Copy)]
 pub struct HoldRequest<'a> {
-    /// What is done to its clocks.
+    /// The clocks to set.
     pub clocks: ClockControl,
     /// NVML's library, if the user named one.
     pub nvml: Option<&'a Utf8Path>,

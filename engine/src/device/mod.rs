@@ -13,5 +13,5 @@ pub use hold::{Hold, HoldRequest};
 pub use requested::{DeviceSelection, RequestedDevice};
 pub use resolve::of_one_model;
 
-/// Which devices CUDA shows a process.
+/// The variable that selects the devices CUDA shows to a process.
 pub const VISIBLE_ENV: &str = "CUDA_VISIBLE_DEVICES";

@@ -1,4 +1,4 @@
-//! Which devices a run is asked to measure on.
+//! The devices that the user requests for a run.
 //!
 //! Input: the text of `--devices`, `GPUPROF_DEVICES` or the configuration file. Output: `all`, or
 //! names. `device::resolve` looks the names up.

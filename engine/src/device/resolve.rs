@@ -1,4 +1,4 @@
-//! Which devices a run measures on. Pure.
+//! Chooses the devices that a run measures on. Pure.
 //!
 //! Input: the requested devices (`0,1`, `all`, UUIDs or their beginnings, as
 //! `CUDA_VISIBLE_DEVICES` takes them) and the devices that the driver shows. Output: the devices in

@@ -15,7 +15,7 @@ pub(super) struct Costs {
     /// The run's name.
     pub(super) name: String,
     of_series: HashMap<String, u64>,
-    /// That of a series which the run does not have.
+    /// The cost of a series that the run does not have.
     mean: u64,
 }
 

@@ -17,7 +17,7 @@ use gpuprof_system::sha256::sha256_of;
 /// A slice of a plan.
 #[derive(Debug)]
 pub struct Slice {
-    /// Which.
+    /// The slice.
     pub partition: Partition,
     /// The whole plan.
     pub outline: Outline,

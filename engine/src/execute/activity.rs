@@ -11,7 +11,7 @@ use crate::schedule::{Job, Pass};
 pub struct Stretch {
     /// The activity.
     pub spent: Spent,
-    /// What was done.
+    /// A description of the work.
     pub what: String,
     /// The process, counted from 1 in the order in which the pipeline started them.
     pub process: u32,
@@ -23,7 +23,7 @@ pub struct Stretch {
     pub pass: Option<PassOf>,
 }
 
-/// Whose pass a stretch was.
+/// The pass that a stretch of time belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassOf {
     /// The position of the series.

@@ -19,7 +19,7 @@ pub(super) struct HarnessLine {
     closed: bool,
     /// The user code that it runs.
     phase: Option<Phase>,
-    /// The configuration that it works on, by its position in the request; none where it is all.
+    /// The configuration that it works on, by its position in the request; none if it works on all.
     position: Option<usize>,
 }
 

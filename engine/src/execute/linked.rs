@@ -1,5 +1,5 @@
 //! Programs that are linked to the driver or to the shared CUDA runtime instead of loading the
-//! driver: without these the system does not start them, so they could not list their series.
+//! driver. Without these libraries the system does not start them, so they could not list series.
 //!
 //! Input: harnesses. Output: the emulated driver as a stand-in at the end of the search path, for
 //! harnesses that need it.

@@ -1,4 +1,4 @@
-//! The files of the tool's own that its processes need, and whether they are still there.
+//! Checks that the tool's files that its processes need still exist.
 //!
 //! Input: the executions of a run and its harnesses. Output: the failure of a process that could
 //! not find one of them. Such a process says nothing about its configuration: something else, such

@@ -1,8 +1,8 @@
-//! A lane's part in a profiler that all GPUs of the machine share.
+//! A lane's turn at a profiler that all GPUs of the machine share.
 //!
 //! Input: the lock of the profiler, and the next job on the lane's device. Output: whether it may
 //! have the device now. A counter pass holds the profiler until its process has replied or ended;
-//! passes that take times need none.
+//! passes that take times do not need it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

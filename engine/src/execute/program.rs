@@ -1,5 +1,5 @@
-//! Runs a user's program to its end with our standard streams, and no longer than this process: the
-//! child asks the system to be killed with its parent.
+//! Runs a user's program to its end with our standard streams. The program does not outlive this
+//! process: the child asks the system to be killed with its parent.
 
 use std::fs::File;
 use std::io;

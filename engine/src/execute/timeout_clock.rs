@@ -1,11 +1,11 @@
-//! How long a process could work since it got the device: its limit is one on that.
+//! The working time of a process since it got the device, which the timeout limits.
 //!
 //! Input: the process's messages about waiting for others of the run that prepare and leave
 //! (`runtime/src/host/runner/measure_lock.rs`). Output: the time without these waits, and when it
-//! reaches the limit. The limit begins again whenever a process goes on to another of its
+//! reaches the limit. The limit starts again whenever a process continues with another of its
 //! configurations. A process that measures or prepares does not wait, so a hang in either gets no
-//! more time; and no wait for a window lasts for ever: a process that reports a wait and then
-//! nothing more gets [`LONGEST`] more.
+//! extra time. A wait for a window is limited too: a process that reports a wait and then nothing
+//! more gets [`LONGEST`] in addition.
 
 use std::time::{Duration, Instant};
 
