@@ -80,7 +80,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// Those of `program` on these `units`.
+    /// The instructions of `program`, with their costs on `units`.
     pub fn new(program: &Program, units: &Units) -> Self {
         let first = [0, program.predicates, program.predicates + program.registers32];
         let mut code = Self {

@@ -49,8 +49,8 @@ pub fn read_cost(blocks: &Blocks) -> f64 {
     blocks.sum(|_, pairs| (BURST * f64::from(pairs)).max(READ_BLOCK))
 }
 
-/// The same for stores that leave L2 during the launch, and for the reads of these and of atomics
-/// there.
+/// The time of device memory for stores that leave L2 during the launch, and for the reads that
+/// they and atomics cause, in bytes like [`read_cost`].
 pub fn written_cost(counts: &Counts, traffic: &Traffic, shape: Shape, rates: &Rates) -> f64 {
     let written = traffic.written_bytes() as f64;
     if written == 0.0 {
@@ -75,7 +75,7 @@ pub struct Averages {
     first: f64,
     /// Bytes of device memory's time for each pair of sectors that a block touches.
     read: f64,
-    /// Those for each sector that is stored.
+    /// Bytes of device memory's time for each stored sector.
     written: f64,
     /// Nanoseconds of an update.
     update_ns: f64,
@@ -165,7 +165,7 @@ pub struct Memory<'r> {
 }
 
 impl<'r> Memory<'r> {
-    /// That of one of `active` multiprocessors.
+    /// The memory of one of `active` multiprocessors.
     pub fn new(
         shape: Shape,
         rates: &Rates,
@@ -322,7 +322,7 @@ impl<'r> Memory<'r> {
         self.leave(began, access.sectors, self.port);
     }
 
-    /// What is stored in L2 at some time leaves it.
+    /// Charges device memory for stored `sectors`, which leave L2 at some time.
     fn leave(&mut self, began: Ticks, sectors: &[u64], arrived: Ticks) {
         if !sectors.is_empty() {
             let taken = sectors.len() as u64 * self.sector_to_device;

@@ -73,7 +73,8 @@ struct Merging<'c> {
     parts: Vec<Part>,
     /// The basic block of each instruction.
     blocks: Vec<u32>,
-    /// Where each register is written, if at one place, and how many instructions read it.
+    /// The instruction that writes each register, if there is only one, and the number of
+    /// instructions that read it.
     writers: Vec<Option<usize>>,
     readers: Vec<u32>,
     costs: Vec<Cost>,

@@ -28,11 +28,11 @@ pub struct Rates {
     pub l2_lines_per_ns: f64,
     /// Atomics of one slice of L2.
     pub slice_updates_per_ns: f64,
-    /// Those that sum floats.
+    /// Atomics of a slice that sum floats.
     pub slice_float_sums_per_ns: f64,
     /// Atomics of all of L2 that return nothing.
     pub updates_per_ns: f64,
-    /// Those that return the old value.
+    /// Atomics of all of L2 that return the old value.
     pub returning_updates_per_ns: f64,
     /// Nanoseconds from a block's store until a block that waits for it has read it.
     pub hand_over_ns: f64,
@@ -81,11 +81,11 @@ pub struct TensorRates {
 /// with 153 kernels on an H200 (docs/scripts/estimate.py), each with the same weight.
 struct Spreads {
     by_limit: &'static [(Limit, f64)],
-    /// That of limits with less than ten of these kernels: that of all.
+    /// The spread of all kernels, for limits with fewer than ten of them.
     others: f64,
 }
 
-/// Those of estimates by machine code.
+/// The spreads of estimates by machine code.
 const BY_MACHINE_CODE: Spreads = Spreads {
     by_limit: &[
         (Limit::Latency, 1.26),
@@ -101,7 +101,7 @@ const BY_MACHINE_CODE: Spreads = Spreads {
     others: 1.33,
 };
 
-/// Those of estimates by the PTX alone.
+/// The spreads of estimates by the PTX alone.
 const BY_PTX: Spreads = Spreads {
     by_limit: &[
         (Limit::Latency, 1.55),

@@ -15,7 +15,7 @@ pub struct Recording<'t> {
 }
 
 impl<'t> Recording<'t> {
-    /// That of a launch with this `traffic`.
+    /// The recorded part of a launch with this `traffic`.
     pub fn new(code: &Code, traffic: &'t Traffic) -> Self {
         let traces = traffic.traces();
         let lengths = traces.iter().map(|trace| lengths(code, trace)).collect();

@@ -132,9 +132,9 @@ struct Replay<'r, O> {
 /// The times of a launch by its replay, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Replayed {
-    /// That of the busiest multiprocessor.
+    /// The time of the busiest multiprocessor, in nanoseconds.
     pub ns: f64,
-    /// That for which L2 is busy.
+    /// The time for which L2 is busy, in nanoseconds.
     pub l2_ns: f64,
 }
 

@@ -1,8 +1,8 @@
-//! Data that several blocks touch: which of them finds it in L1 or L2.
+//! Data that several blocks touch, and the blocks that find it in L1 or L2.
 //!
 //! Input: the recorded blocks, and the reads of the launch. Output: the sectors that several blocks
-//! touch, how many of these are still in device memory when a block that runs with all others comes
-//! to them, and the sectors of blocks that were not recorded.
+//! touch; how many of them are still in device memory when a block that runs with all others reads
+//! them; and the sectors of unrecorded blocks.
 
 use super::shape::Shape;
 use crate::counters::trace::Trace;
@@ -15,7 +15,8 @@ const COMPARED: usize = 4;
 /// Steps by which a warp is surely earlier than another.
 const EARLIER: usize = 32;
 
-/// So many blocks read each line of a page on average if they do not only share its edges.
+/// The average number of blocks that read a line of a page, above which they share more than its
+/// edges.
 const MANY: f64 = 32.0;
 
 /// A page of memory of which blocks read the same lines.
@@ -37,7 +38,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Those of a launch that reads so many `lines` of each page.
+    /// The shared data of a launch that reads these numbers of `lines` of each page.
     pub fn new(traces: &[&Trace], shape: Shape, lines: &HashMap<u64, u64>) -> Self {
         let first: Vec<HashMap<u64, usize>> =
             traces.iter().map(|trace| trace.first_touches()).collect();

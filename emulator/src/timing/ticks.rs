@@ -6,7 +6,7 @@ pub type Ticks = u64;
 /// Ticks of a clock.
 pub const TICK: Ticks = 16;
 
-/// So many clocks.
+/// Converts clocks to ticks.
 pub fn ticks(clocks: f64) -> Ticks {
     (clocks * TICK as f64).round() as Ticks
 }

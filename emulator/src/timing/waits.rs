@@ -1,4 +1,4 @@
-//! Blocks that wait for each other: the replay of one multiprocessor does not see them.
+//! Blocks that wait for each other, which the replay of one multiprocessor cannot model.
 //!
 //! Input: the instructions and the recorded blocks. Output: the time of the chain of blocks, in
 //! which each waits for a word that an earlier one stores.

@@ -16,7 +16,7 @@ use std::collections::BinaryHeap;
 /// Instructions that ptxas moves at most past each other.
 const WINDOW: usize = 48;
 
-/// The same for arithmetic, which it keeps near the registers that it needs.
+/// Instructions that ptxas moves arithmetic past at most: it keeps arithmetic near its registers.
 const ARITHMETIC_WINDOW: usize = 12;
 
 /// Clocks from a taken branch to the next instruction: an iteration of a loop that only counts and
@@ -80,7 +80,7 @@ impl Waits {
 }
 
 impl<'r> ByWindow<'r> {
-    /// That of the instructions of a recording.
+    /// The order of the instructions of a recording.
     pub fn new(code: &'r Code, recording: &'r Recording<'r>) -> Self {
         Self { code, recording, warps: Vec::new(), stores: BinaryHeap::new() }
     }

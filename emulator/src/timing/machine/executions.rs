@@ -1,11 +1,11 @@
 //! How often each block of machine code executes, by the counts of the PTX.
 //!
-//! ptxas copies blocks of the PTX (it unrolls loops), merges and moves their instructions. So a
-//! block of the PTX and a loop of machine code belong together if most of the block's instructions
-//! are there. As many copies of the block are in an iteration as most of its instructions have
-//! there: accesses of memory and arithmetic on floats if it has some, since ptxas seldom changes
-//! these. A loop with more copies takes as many executions as fill its iterations, and leaves the
-//! rest to the others.
+//! ptxas copies blocks of the PTX (it unrolls loops), and merges and moves their instructions. So a
+//! block of the PTX belongs to a loop of machine code if the loop contains most of the block's
+//! instructions. The number of copies of the block in an iteration is the number that most of its
+//! instructions have there; if the block has memory accesses or arithmetic on floats, only these
+//! count, since ptxas seldom changes them. A loop with more copies gets the executions that fill
+//! its iterations, and the other loops get the rest.
 
 use super::flow::Flow;
 use super::instruction::Instruction;
@@ -41,7 +41,7 @@ pub struct Executions {
 }
 
 impl Executions {
-    /// Those of machine code with this `flow`, of which `source` knows the PTX.
+    /// The executions of machine code with this `flow`, by the counts of its PTX in `source`.
     pub fn new(code: &[Instruction], flow: &Flow, source: &Source<'_>) -> Self {
         let mut parts: BTreeMap<usize, BTreeMap<Place, Part>> = BTreeMap::new();
         let mut present = vec![HashSet::new(); flow.blocks.len()];
@@ -74,8 +74,8 @@ impl Executions {
         all
     }
 
-    /// Those of the last block so far in a place: a block of moved instructions alone runs as often
-    /// as the one before it.
+    /// The executions of the last known block in a place: a block that consists of moved
+    /// instructions executes as often as the block before it.
     fn before(&self, flow: &Flow, place: Place) -> (f64, Option<usize>) {
         let known = (0..self.of_block.len()).rev().filter(|at| flow.blocks[*at].of_loop == place);
         let last = known.into_iter().find(|at| self.of_block[*at] > 0.0);

@@ -33,7 +33,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// That of the function with these instructions.
+    /// The blocks and loops of a function.
     pub fn new(code: &[Instruction]) -> Self {
         let mut starts = BTreeSet::from([0]);
         for (at, instruction) in code.iter().enumerate() {

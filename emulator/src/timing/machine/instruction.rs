@@ -1,8 +1,8 @@
 //! Machine instructions: the opcode, the effect on the flow, and the units that they occupy.
 //!
 //! NVIDIA does not document the encoding. The parts read here were compared with the output of
-//! nvdisasm 13.0 for compute capabilities 8.0, 8.9, 9.0, 10.0 and 12.0. An opcode that is not known
-//! counts as an instruction that occupies an issue slot alone.
+//! nvdisasm 13.0 for compute capabilities 8.0, 8.9, 9.0, 10.0 and 12.0. An unknown opcode counts
+//! as an instruction that occupies only an issue slot.
 
 use crate::timing::pipes::{Cost, Pipe, cost};
 use crate::timing::rates::Units;

@@ -41,7 +41,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one.
+    /// Decodes `code` and finds its blocks and loops.
     pub fn new(code: &MachineCode) -> Self {
         let instructions = code.instructions.iter().enumerate();
         let code: Vec<Instruction> = instructions

@@ -1,8 +1,8 @@
 //! The machine instructions that a warp executes, by the steps of its PTX.
 //!
-//! A block of machine code has a block of the PTX that leads it: it is executed once for so many
-//! executions of that one as [`super::executions`] says. The accesses of an instruction of the PTX
-//! go to the machine instructions from it, in their order.
+//! Each block of machine code follows a block of the PTX: [`super::executions`] gives the number of
+//! executions of the PTX block for one execution of the machine block. The accesses of a PTX
+//! instruction are assigned to its machine instructions, in their order.
 
 use super::executions::Executions;
 use super::flow::Flow;
@@ -71,7 +71,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Those of machine code of which `own` says which accesses its instructions make.
+    /// The paths of machine code; `own` lists the accesses that its instructions make.
     pub fn new(
         flow: &Flow,
         executions: &Executions,

@@ -1,5 +1,5 @@
-//! The order of machine instructions: ptxas says how long each holds up the next one, and for which
-//! earlier ones it waits.
+//! The order of machine instructions: ptxas encodes how long each delays the next one, and which
+//! earlier ones it waits for.
 
 use super::fetch::Fetches;
 use super::instruction::{BARRIERS, Control};
@@ -139,7 +139,7 @@ impl Waits {
 }
 
 impl<'r> BySchedule<'r> {
-    /// That of the `paths` of a recording.
+    /// The order of instructions along the `paths` of a recording.
     pub fn new(
         schedule: &'r Schedule,
         recording: &'r Recording<'r>,

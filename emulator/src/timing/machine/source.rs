@@ -53,7 +53,7 @@ pub struct Source<'p> {
 }
 
 impl<'p> Source<'p> {
-    /// That of a launch with these `counts`; `code` has the costs of each instruction by itself.
+    /// The PTX of a launch with these `counts`; `code` has the cost of each single instruction.
     pub fn new(program: &'p Program, code: &'p Code, counts: &'p Counts) -> Self {
         let (mut lines, mut statements) = (HashMap::new(), HashMap::new());
         let (mut accesses, mut first_accesses) = (HashMap::new(), Vec::new());
