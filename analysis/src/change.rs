@@ -536,7 +536,7 @@ pub fn defined_anew(
             after.direction.words()
         ));
     }
-    let told = |result: &MetricResult| {
+    let value_class = |result: &MetricResult| {
         let unit = match result.unit.symbol() {
             "" => "a plain number",
             symbol => symbol,
@@ -546,7 +546,7 @@ pub fn defined_anew(
             None => format!("{unit} of which {}", result.direction.words()),
         }
     };
-    let (before, after) = (told(before), told(after));
+    let (before, after) = (value_class(before), value_class(after));
     (before != after).then(|| {
         format!("`{metric}` has a new definition: in the baseline it is {before}, here {after}")
     })

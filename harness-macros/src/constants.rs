@@ -229,13 +229,13 @@ pub(crate) fn instances(symbol: &str, item: &ItemFn, space: &DeclaredSpace) -> V
 
 /// The copies of `item` that the device compiles, and the first of them under the function's name.
 ///
-/// `place` is the end of their names in the PTX, and `told` the statement in the body of each.
+/// `place` is the end of their names in the PTX, and `statement` the statement in the body of each.
 pub(crate) fn on_device(
     instances: &[Instance],
     item: &ItemFn,
     entry: &Entry,
     place: &TokenStream,
-    told: &dyn Fn(&str) -> TokenStream,
+    statement: &dyn Fn(&str) -> TokenStream,
 ) -> TokenStream {
     let ItemFn { attrs, vis, sig, .. } = item;
     let (name, Entry { inputs, block }) = (&sig.ident, entry);
@@ -244,8 +244,9 @@ pub(crate) fn on_device(
     let copies = instances.iter().map(|instance| {
         let (module, symbol, aliases) = (module(instance), &instance.symbol, instance.aliases());
         let constants = item.sig.generics.params.iter().zip(&instance.values).filter_map(constant);
-        let told = told(symbol);
-        let block = if told.is_empty() { block.clone() } else { quote!({ #told #block }) };
+        let statement = statement(symbol);
+        let block =
+            if statement.is_empty() { block.clone() } else { quote!({ #statement #block }) };
         quote! {
             #(#conditions)*
             #[cfg(target_arch = "nvptx64")]

@@ -25,7 +25,7 @@ pub(crate) fn in_body(item: &ItemFn, gpuprof: &Path) -> ItemFn {
 }
 
 fn tokens(body: TokenStream, gpuprof: &Path) -> TokenStream {
-    let mut told = Vec::new();
+    let mut renamed = Vec::new();
     let mut before: [Option<String>; 2] = [None, None];
     for token in body {
         let text = match &token {
@@ -40,10 +40,10 @@ fn tokens(body: TokenStream, gpuprof: &Path) -> TokenStream {
             }
             other => other,
         };
-        told.push(token);
+        renamed.push(token);
         before = [before[1].take(), text];
     }
-    told.into_iter().collect()
+    renamed.into_iter().collect()
 }
 
 /// The group with `crate = PATH,` in front where it is the argument of such a macro.
@@ -55,9 +55,9 @@ fn inside(group: &Group, is_call: bool, gpuprof: &Path) -> Group {
         _ if is_call => quote!(crate = #gpuprof, #stream),
         _ => tokens(stream, gpuprof),
     };
-    let mut told = Group::new(group.delimiter(), stream);
-    told.set_span(group.span());
-    told
+    let mut renamed = Group::new(group.delimiter(), stream);
+    renamed.set_span(group.span());
+    renamed
 }
 
 #[cfg(test)]

@@ -47,13 +47,13 @@ impl TypeAxis {
             match value {
                 [TokenTree::Ident(value)] => values.push(value.clone()),
                 other => {
-                    let told: TokenStream = other.iter().cloned().collect();
+                    let tokens: TokenStream = other.iter().cloned().collect();
                     errors.at(
-                        &told,
+                        &tokens,
                         format!(
                             "`{}` is no name of a type, and `{name}` is a type of the kernel: \
                              {name} = [f32, f64]",
-                            told.to_string().replace(' ', "")
+                            tokens.to_string().replace(' ', "")
                         ),
                     );
                     sound = false;

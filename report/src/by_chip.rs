@@ -111,8 +111,8 @@ fn notes(group: &ByChip<'_>, view: &View, left_out: usize) -> Vec<String> {
                 None => found.push((key, vec![chip.to_string()])),
             }
         }
-        let told = found.iter().map(|(key, chips)| format!("{key} on {}", chips.join(", ")));
-        notes.push(format!("best by {metric}: {}", told.collect::<Vec<_>>().join("; ")));
+        let kernels = found.iter().map(|(key, chips)| format!("{key} on {}", chips.join(", ")));
+        notes.push(format!("best by {metric}: {}", kernels.collect::<Vec<_>>().join("; ")));
     }
     let unchecked: Vec<String> = group.unchecked().iter().map(ToString::to_string).collect();
     if !unchecked.is_empty() {

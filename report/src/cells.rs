@@ -98,9 +98,9 @@ impl Sheet {
         let compared = compared_metric(series, headline, &names);
         let mut metrics = Vec::new();
         // A column of nothing but `-` says less than its note.
-        let told = |name: &&String| rows.iter().any(|row| best::value(row, name).is_some());
-        let some = names.iter().any(|name| told(&name));
-        for name in names.iter().filter(|name| !some || told(name)) {
+        let has_value = |name: &&String| rows.iter().any(|row| best::value(row, name).is_some());
+        let some = names.iter().any(|name| has_value(&name));
+        for name in names.iter().filter(|name| !some || has_value(name)) {
             metrics.push(metric_column(name, rows));
             if Some(name.as_str()) == headline {
                 if let Some(column) = metrics.last_mut() {
@@ -152,13 +152,13 @@ impl Sheet {
         if section.needs.as_deref().is_some_and(|name| !positive(name)) {
             return None;
         }
-        let told = |column: &&SectionColumn| {
+        let has_value = |column: &&SectionColumn| {
             rows.iter().any(|row| best::value(row, &column.name).is_some())
         };
         let mut metrics: Vec<Column> = section
             .columns
             .iter()
-            .filter(told)
+            .filter(has_value)
             .map(|column| match column.largest_of.is_empty() {
                 true => titled_column(&column.label, &column.name, rows),
                 false => largest_column(column, rows),

@@ -69,7 +69,7 @@ pub(super) fn write_conclusion(run: &Run) -> Option<ConclusionText> {
     let Conclusion { failed, improved, undecided, .. } = &*found;
     let names = Names(run);
     // If nothing was judged for one reason, the sentence has it.
-    let said = found.ending == Ending::NothingJudged && cut(undecided).shown.len() == 1;
+    let is_in_sentence = found.ending == Ending::NothingJudged && cut(undecided).shown.len() == 1;
     let (warned, failed): (Vec<Finding>, Vec<Finding>) =
         failed.iter().cloned().partition(|found| found.severity == Severity::Warn);
     let lists = [
@@ -77,7 +77,7 @@ pub(super) fn write_conclusion(run: &Run) -> Option<ConclusionText> {
         changed("failed", &failed, &names),
         changed("warned", &warned, &names),
         changed("improved", improved, &names),
-        undecided_list(undecided, &names).filter(|_| !said),
+        undecided_list(undecided, &names).filter(|_| !is_in_sentence),
     ];
     Some(ConclusionText {
         sentence: found.sentence.clone(),

@@ -97,7 +97,7 @@ fn limits(rows: &[ConfigurationResult]) -> Vec<Note> {
         }
     }
     let note = |(two, group): (Vec<&LimitShare>, Vec<&ConfigurationResult>)| {
-        let told = |(at, of): (usize, &&LimitShare)| {
+        let limit_text = |(at, of): (usize, &&LimitShare)| {
             let shares = group.iter().filter_map(|row| row.estimate.as_ref()?.limits.get(at));
             let shares: Vec<f64> = shares.map(|of| 100.0 * of.share).collect();
             let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
@@ -107,11 +107,11 @@ fn limits(rows: &[ConfigurationResult]) -> Vec<Note> {
                 false => format!("{} ({least:.0}–{most:.0}% of the time)", of.limit),
             }
         };
-        let told: Vec<String> = two.iter().enumerate().map(told).collect();
+        let limits: Vec<String> = two.iter().enumerate().map(limit_text).collect();
         Note {
             label: LABELS[1],
             subject: subject(&group, rows),
-            text: format!("by {}", told.join(", then by ")),
+            text: format!("by {}", limits.join(", then by ")),
             weight: Weight::Fine,
         }
     };

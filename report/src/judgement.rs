@@ -137,8 +137,9 @@ pub(super) fn evidence_with_place(judgement: &Judgement) -> String {
 /// The violations other than the deciding one, a line each; of many the first, and the number of
 /// the rest.
 pub(super) fn others(judgement: &Judgement) -> Vec<String> {
-    let told = |case: &Case| case_text(case, sign_of(judgement));
-    let mut lines: Vec<String> = judgement.violations.iter().skip(1).take(TOLD).map(told).collect();
+    let case_line = |case: &Case| case_text(case, sign_of(judgement));
+    let mut lines: Vec<String> =
+        judgement.violations.iter().skip(1).take(TOLD).map(case_line).collect();
     if let Some(more @ 1..) = judgement.violations.len().checked_sub(1 + TOLD) {
         lines.push(format!("and {more} more"));
     }

@@ -59,18 +59,18 @@ impl Report for Junit {
 
 /// The suite of one case for the whole run; none if nothing was judged and nothing went wrong.
 fn whole(run: &Run, outcome: RunOutcome) -> Option<TestSuite> {
-    let told = conclusion::write_conclusion(run);
-    let status = match (conclusion::exit_sentence(outcome, told.as_ref()), &told) {
+    let conclusion = conclusion::write_conclusion(run);
+    let status = match (conclusion::exit_sentence(outcome, conclusion.as_ref()), &conclusion) {
         (Some(ended), _) => bad(kind(outcome.exit_code), "conclusion", &ended),
         (None, None) => return None,
-        (None, Some(told)) => match told.weight {
+        (None, Some(conclusion)) => match conclusion.weight {
             Weight::Fine | Weight::Warning => TestCaseStatus::success(),
-            Weight::Doubtful | Weight::Bad => skipped("conclusion", told.sentence.clone()),
+            Weight::Doubtful | Weight::Bad => skipped("conclusion", conclusion.sentence.clone()),
         },
     };
     let mut case = TestCase::new("the run as a whole", status);
-    if let Some(told) = told {
-        case.set_system_out(xml(&told.lines().join("\n")));
+    if let Some(conclusion) = conclusion {
+        case.set_system_out(xml(&conclusion.lines().join("\n")));
     }
     let mut suite = TestSuite::new("conclusion");
     suite.add_test_case(case);

@@ -32,24 +32,24 @@ pub(super) fn list_notes(series: &SeriesResult) -> Vec<Note> {
     let rows: Vec<(&ConfigurationResult, Statistics)> =
         series.configurations.iter().filter_map(|row| Some((row, statistics(row)?))).collect();
     let mut notes: Vec<Note> = levels(&rows).into_iter().chain(trend(&rows)).collect();
-    let told = |label, tell: &dyn Fn(&ConfigurationResult, &Statistics) -> Option<String>| {
+    let notes_on = |label, tell: &dyn Fn(&ConfigurationResult, &Statistics) -> Option<String>| {
         let notes = rows.iter().filter_map(|(row, s)| {
             Some(Note { label, subject: key(row), text: tell(row, s)?, weight: Weight::Fine })
         });
         notes.take(NAMED).collect::<Vec<_>>()
     };
-    notes.extend(told("drift", &|_, s| {
+    notes.extend(notes_on("drift", &|_, s| {
         let drift = s.drift_percent.filter(|drift| drift.abs() >= DRIFT_PERCENT)?;
         Some(format!("{drift:+.1}% from the first half of a process to the second"))
     }));
-    notes.extend(told("lag 1", &|_, s| {
+    notes.extend(notes_on("lag 1", &|_, s| {
         let lag = s.autocorrelation.filter(|lag| *lag >= AUTOCORRELATION)?;
         Some(format!(
             "neighbouring samples are correlated ({lag:.2}): they carry less information than \
              their number suggests"
         ))
     }));
-    notes.extend(told("outliers", &|row, s| outliers(row, s)));
+    notes.extend(notes_on("outliers", &|row, s| outliers(row, s)));
     notes
 }
 

@@ -89,8 +89,8 @@ impl Table {
         for part in &parts {
             let place = place_of(part, &run.provenance);
             // A series without values does not say which it has.
-            let said = last.strip_prefix(&place);
-            let is_said = said.is_some_and(|more| more.is_empty() || more.starts_with(", "));
+            let rest = last.strip_prefix(&place);
+            let is_said = rest.is_some_and(|more| more.is_empty() || more.starts_with(", "));
             let on = if detail == Detail::Digest && is_said { "" } else { &place };
             let advised = advice::select_advice(run, part);
             let blocks = |short| {

@@ -125,7 +125,7 @@ pub(super) fn changes(
     matched: &[(SourceLine<'_>, SourceLine<'_>)],
 ) -> Vec<String> {
     let (before, after) = (by_kind(old), by_kind(new));
-    let mut told: Vec<(f64, String)> = Vec::new();
+    let mut costs: Vec<(f64, String)> = Vec::new();
     for (old_line, new_line) in matched {
         for kind in [Kind::Loads, Kind::Stores, Kind::Atomics, Kind::Branches] {
             let (Some(before), Some(after)) =
@@ -134,7 +134,7 @@ pub(super) fn changes(
                 continue;
             };
             let place = (kind, new_line);
-            told.extend(COSTS.iter().filter_map(|cost| cost.change(place, [before, after])));
+            costs.extend(COSTS.iter().filter_map(|cost| cost.change(place, [before, after])));
         }
     }
     let earlier: BTreeMap<&SourceLine<'_>, &SourceLine<'_>> =
@@ -143,7 +143,7 @@ pub(super) fn changes(
     let files: BTreeSet<&str> = matched.iter().map(|(_, new)| new.file).collect();
     for ((line, kind), counts) in &after {
         if files.contains(line.file) && !earlier.contains_key(line) {
-            told.extend(COSTS.iter().filter_map(|cost| cost.of_new((*kind, line), counts)));
+            costs.extend(COSTS.iter().filter_map(|cost| cost.of_new((*kind, line), counts)));
         }
     }
     let (mut before, after) = (old.by_source(), new.by_source());
@@ -156,12 +156,12 @@ pub(super) fn changes(
             let amounts = [of(&old_counts), of(&counts)].map(|amount| amount as f64);
             if differs(amounts) {
                 let text = format!("the {words} of {line} went {}", from_to(amounts));
-                told.push(((amounts[0] - amounts[1]).abs(), text));
+                costs.push(((amounts[0] - amounts[1]).abs(), text));
             }
         }
     }
-    told.sort_by(|a, b| b.0.total_cmp(&a.0));
-    told.into_iter().take(MOST).map(|(_, text)| text).collect()
+    costs.sort_by(|a, b| b.0.total_cmp(&a.0));
+    costs.into_iter().take(MOST).map(|(_, text)| text).collect()
 }
 
 /// Whether two values differ enough for a sentence.

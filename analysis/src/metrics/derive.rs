@@ -124,12 +124,12 @@ impl DerivedMetric {
             Ok(_) => Err("the value is not a finite number".to_owned()),
             Err(Undefined::DivisionByZero(names)) => Err(self.zero(&names)),
             Err(Undefined::MoreThanWhole(parts, wholes)) => {
-                let told = |names: &[String]| {
+                let sum_text = |names: &[String]| {
                     let sum: Result<f64, String> = names.iter().map(|name| operand(name)).sum();
                     let joined = names.join(" + ");
                     format!("`{joined}` is {}", sum.map_or_else(|why| why, format_number))
                 };
-                Err(pass_value::more_than_whole(&told(&parts), &told(&wholes)))
+                Err(pass_value::more_than_whole(&sum_text(&parts), &sum_text(&wholes)))
             }
             Err(Undefined::Operand(name)) => {
                 let reason = operand(&name).err().unwrap_or_default();

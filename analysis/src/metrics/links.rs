@@ -22,8 +22,8 @@ pub(super) fn fact(name: &str, device: &DeviceRecord) -> Result<f64, String> {
     let unknown = || links.unknown.clone().map_or(Ok(()), Err);
     let pcie = |of: fn(PcieLink) -> u32| {
         unknown()?;
-        let told = links.pcie.map(|link| f64::from(of(link)));
-        told.ok_or_else(|| "NVML reports no PCIe link of this device".to_owned())
+        let value = links.pcie.map(|link| f64::from(of(link)));
+        value.ok_or_else(|| "NVML reports no PCIe link of this device".to_owned())
     };
     let nvlink = |of: fn(&NvLinks) -> bool| {
         unknown()?;

@@ -32,8 +32,8 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
         },
         Origin::Device => match metric.name.strip_prefix(DEVICE_ATTRIBUTE) {
             Some(name) => {
-                let told = pass.device.attributes.get(name).map(|&value| signed(value));
-                told.ok_or_else(|| "the driver has no attribute of this name".to_owned())
+                let value = pass.device.attributes.get(name).map(|&value| signed(value));
+                value.ok_or_else(|| "the driver has no attribute of this name".to_owned())
             }
             None => links::fact(&metric.name, &pass.device),
         },
@@ -323,8 +323,8 @@ fn hardware(name: &str, pass: &PassResult) -> Result<f64, String> {
     match pass.hardware.get(name) {
         // The profiler's hit rate is of hits and accesses, which are counted in two passes.
         Some(HardwareValue::Value(rate)) if name.ends_with("hit_rate.pct") => {
-            let told = format!("`{name}` is {} %", format_number(*rate));
-            part_of(*rate, 100.0).ok_or_else(|| more_than_whole(&told, "the whole is 100 %"))
+            let rate_text = format!("`{name}` is {} %", format_number(*rate));
+            part_of(*rate, 100.0).ok_or_else(|| more_than_whole(&rate_text, "the whole is 100 %"))
         }
         Some(HardwareValue::Value(value)) => Ok(*value),
         Some(HardwareValue::Unavailable(reason)) => Err(reason.clone()),

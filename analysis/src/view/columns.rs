@@ -114,8 +114,9 @@ fn deciding(series: &SeriesResult) -> Result<&str, Option<String>> {
             Some(other) => Err(Some(other)),
         },
         None => {
-            let mut told = shown.iter().filter(|name| direction(name, rows) != Direction::Neither);
-            let Some(first) = told.next() else { return Err(None) };
+            let mut comparable =
+                shown.iter().filter(|name| direction(name, rows) != Direction::Neither);
+            let Some(first) = comparable.next() else { return Err(None) };
             Err(Some(match different_work(rows) {
                 Some(why) => why.to_owned(),
                 None => format!("`{first}` says nothing about cost"),

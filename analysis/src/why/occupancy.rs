@@ -102,11 +102,12 @@ fn less(
         barriers: 1,
     };
     // The rules must agree with the launch facts.
-    let said = |resource| rooms.iter().find(|room| room.resource == resource).map(|r| r.blocks);
+    let driver_blocks =
+        |resource| rooms.iter().find(|room| room.resource == resource).map(|r| r.blocks);
     let limits = on.limits(&needs);
     let of_registers = limits.registers.map(u64::from);
     let of_shared = limits.shared_memory.map(u64::from);
-    if of_registers != said("registers") || of_shared != said("shared memory") {
+    if of_registers != driver_blocks("registers") || of_shared != driver_blocks("shared memory") {
         return None;
     }
     let fits = |needs: &Needs| fewest_blocks(&on, needs);

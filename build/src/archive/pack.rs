@@ -77,7 +77,7 @@ pub fn pack(path: &Utf8Path, contents: &Contents<'_>) -> Result<u64> {
     let mut add = |name: String, from: &Utf8Path, mode: u32| -> Result<String> {
         let (size, hash) = measured(from)?;
         total += size;
-        limits.total(total).map_err(|told| archive_failure(format!("{from} {told}")))?;
+        limits.total(total).map_err(|excess| archive_failure(format!("{from} {excess}")))?;
         manifest.files.insert(name.clone(), hash);
         files.push(Packed { name: name.clone(), from: from.to_owned(), size, mode });
         Ok(name)
@@ -92,7 +92,7 @@ pub fn pack(path: &Utf8Path, contents: &Contents<'_>) -> Result<u64> {
         let file = add(format!("kernels/{}", file_name(package, module)), module, PLAIN)?;
         manifest.modules.insert(package.clone(), file);
     }
-    limits.entries(files.len()).map_err(|told| archive_failure(format!("{path} {told}")))?;
+    limits.entries(files.len()).map_err(|excess| archive_failure(format!("{path} {excess}")))?;
     let text = serde_json::to_vec_pretty(&manifest).expect("manifests are plain data");
     write(path, &text, &files)
 }

@@ -142,10 +142,10 @@ impl<'a, R: Read> Reading<'a, R> {
                 continue;
             }
             let raw = long_name.unwrap_or_else(|| entry.path_bytes().into_owned());
-            let name = checked_name(&raw, &entry).map_err(|told| self.bad(&told))?;
+            let name = checked_name(&raw, &entry).map_err(|reason| self.bad(&reason))?;
             self.unpacked = self.unpacked.saturating_add(entry.size());
             let most = self.limits.total(self.unpacked);
-            most.map_err(|told| self.bad(&format!("`{name}` {told}")))?;
+            most.map_err(|excess| self.bad(&format!("`{name}` {excess}")))?;
             return Ok(Some((name, entry)));
         }
         match long_name {
@@ -156,8 +156,8 @@ impl<'a, R: Read> Reading<'a, R> {
 
     fn long_name(&self, entry: &mut tar::Entry<'a, R>) -> Result<Vec<u8>> {
         if entry.size() > MAX_NAME {
-            let told = format!("holds a name of {} bytes, longer than any path", entry.size());
-            return Err(self.bad(&told));
+            let reason = format!("holds a name of {} bytes, longer than any path", entry.size());
+            return Err(self.bad(&reason));
         }
         let mut name = Vec::new();
         entry.read_to_end(&mut name).map_err(|e| broken(self.path, &e))?;
@@ -175,14 +175,15 @@ impl<'a, R: Read> Reading<'a, R> {
         }
         if first.size() > self.limits.manifest {
             let (size, most) = (first.size(), self.limits.manifest);
-            let told = format!("{MANIFEST} has {size} bytes, more than the {most} of any archive");
-            return Err(self.bad(&told));
+            let reason =
+                format!("{MANIFEST} has {size} bytes, more than the {most} of any archive");
+            return Err(self.bad(&reason));
         }
         let mut text = String::new();
         first
             .read_to_string(&mut text)
             .map_err(|e| self.bad(&format!("{MANIFEST} cannot be read: {e}")))?;
-        parse_manifest(&text).map_err(|told| self.bad(&told))
+        parse_manifest(&text).map_err(|reason| self.bad(&reason))
     }
 
     /// Copies the file `name` to its destination, under a temporary name until it matches the
@@ -210,7 +211,7 @@ impl<'a, R: Read> Reading<'a, R> {
             let here = read - begins + READ_AHEAD;
             for (compressed, unpacked) in [(read, before + copied), (here, copied)] {
                 let most = self.limits.ratio(compressed, unpacked);
-                most.map_err(|told| self.bad(&format!("`{name}` {told}")))?;
+                most.map_err(|excess| self.bad(&format!("`{name}` {excess}")))?;
             }
             hash.update(&piece[..length]);
             file.write_all(&piece[..length]).map_err(unwritable)?;

@@ -164,12 +164,12 @@ impl<'a> Work<'a> {
             let types = it.parameters.iter().map(|it| (&it.cpp, it.layout));
             (&it.expression, types.collect::<Vec<_>>())
         });
-        let told = (
+        let key = (
             (FORMAT, env!("CARGO_PKG_VERSION"), self.compiler.identity(), Shims::Host.headers()),
             (&program.sources, &program.includes, &program.defines, &program.options),
             (program.architecture, instances.collect::<Vec<_>>()),
         );
-        Hash::digest(&serde_json::to_vec(&told).expect("keys are plain data"))
+        Hash::digest(&serde_json::to_vec(&key).expect("keys are plain data"))
     }
 
     fn run(&self, attempt: &Attempt) -> Result<Outcome, Error> {
@@ -177,11 +177,11 @@ impl<'a> Work<'a> {
         let Reply { log, ended, headers, .. } = reply.map_err(|error| self.no_reply(error))?;
         let read = diagnostic::log(&log);
         let messages = read.diagnostics.into_iter().map(|it| self.placed(it)).collect::<Vec<_>>();
-        let said = messages.iter().map(|it| it.message.clone()).chain(read.rest);
-        let said = said.collect::<Vec<_>>().join("; ");
+        let log = messages.iter().map(|it| it.message.clone()).chain(read.rest);
+        let log = log.collect::<Vec<_>>().join("; ");
         let refused = |reason: &str| Error::Refused {
             compiler: self.compiler.name(),
-            reason: if said.is_empty() { reason.to_owned() } else { said.clone() },
+            reason: if log.is_empty() { reason.to_owned() } else { log.clone() },
         };
         match ended {
             Ended::Well { ptx, names } => {
@@ -273,8 +273,8 @@ impl<'a> Work<'a> {
             match group.as_slice() {
                 [] => {}
                 [one] => {
-                    let told = self.sorted(&errors).0.remove(one);
-                    found.insert(*one, told.unwrap_or_else(|| bodies(&errors)));
+                    let fault = self.sorted(&errors).0.remove(one);
+                    found.insert(*one, fault.unwrap_or_else(|| bodies(&errors)));
                 }
                 more => {
                     let (left, right) = more.split_at(more.len() / 2);
@@ -375,13 +375,13 @@ impl<'a> Work<'a> {
     ) -> BTreeMap<usize, Vec<Fault>> {
         for (number, faults) in &mut found {
             let bodies = faults.iter_mut().filter_map(|fault| match fault {
-                Fault::Body(said) => Some(said),
+                Fault::Body(diagnostic) => Some(diagnostic),
                 _ => None,
             });
             let mut bodies: Vec<&mut Diagnostic> = bodies.collect();
-            let said: Vec<Diagnostic> = bodies.iter().map(|said| (**said).clone()).collect();
+            let diagnostics: Vec<Diagnostic> = bodies.iter().map(|body| (**body).clone()).collect();
             let alone = Attempt { wanted: vec![*number], ..attempt.clone() };
-            let newer = self.newer(&alone, &said);
+            let newer = self.newer(&alone, &diagnostics);
             if let (Some(newer), Some(last)) = (newer, bodies.last_mut()) {
                 last.notes.push(newer_architecture::note(newer));
             }
@@ -462,9 +462,9 @@ impl<'a> Work<'a> {
                 Entry::Name(name) => Ok(name),
                 Entry::Faults(faults) => {
                     let line = |place: &FilePosition| self.line(place);
-                    let told =
+                    let diagnostic =
                         |it: &Fault| it.diagnostic(instance, line, || self.kernel_names(read));
-                    Err(faults.iter().map(told).collect())
+                    Err(faults.iter().map(diagnostic).collect())
                 }
             };
             match entries.get(&instance.expression) {

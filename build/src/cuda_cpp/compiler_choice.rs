@@ -102,25 +102,25 @@ impl Compilers {
         if let Some(compiled) = by_nvcc_before {
             return Ok(compiled);
         }
-        let said = match compile_by(program, DeviceCompiler::Nvrtc(nvrtc), cache) {
-            Err(Error::Source(said)) => said,
+        let errors = match compile_by(program, DeviceCompiler::Nvrtc(nvrtc), cache) {
+            Err(Error::Source(errors)) => errors,
             other => return other,
         };
-        if !self.may_find_headers(&said) {
-            return Err(Error::Source(said));
+        if !self.may_find_headers(&errors) {
+            return Err(Error::Source(errors));
         }
-        let Some(by) = by_nvcc else { return Err(Error::Source(self.without_nvcc(said))) };
+        let Some(by) = by_nvcc else { return Err(Error::Source(self.without_nvcc(errors))) };
         match compile_by(program, by, cache) {
             Ok(mut compiled) => {
-                compiled.warnings.push(instead(program, nvrtc, by, &said));
+                compiled.warnings.push(instead(program, nvrtc, by, &errors));
                 Ok(compiled)
             }
             Err(error @ Error::Interrupted(_)) => Err(error),
             Err(Error::Source(by_nvcc)) => {
-                Err(Error::Source(neither((nvrtc.name(), said), (by.name(), by_nvcc))))
+                Err(Error::Source(neither((nvrtc.name(), errors), (by.name(), by_nvcc))))
             }
             Err(other) => Err(Error::Source(neither(
-                (nvrtc.name(), said),
+                (nvrtc.name(), errors),
                 (by.name(), vec![Diagnostic::error(other.to_string())]),
             ))),
         }

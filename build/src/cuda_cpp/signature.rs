@@ -146,16 +146,16 @@ pub(super) fn best(faults: &mut Vec<Fault>) {
     if faults.iter().any(|fault| matches!(fault, Fault::Count { .. })) {
         faults.retain(|fault| !matches!(fault, Fault::Parameter { .. }));
     }
-    let said = |fault: &Fault| match fault {
-        Fault::Expression(said) => Some(said.clone()),
-        Fault::Declaration(said, _) => Some(said.clone()),
+    let diagnostic_of = |fault: &Fault| match fault {
+        Fault::Expression(diagnostic) => Some(diagnostic.clone()),
+        Fault::Declaration(diagnostic, _) => Some(diagnostic.clone()),
         _ => None,
     };
     if !faults.iter().any(|fault| matches!(fault, Fault::Expression(_))) {
         return;
     }
     let general = |fault: &Fault| {
-        let text = said(fault).map(|it| it.message).unwrap_or_default();
+        let text = diagnostic_of(fault).map(|it| it.message).unwrap_or_default();
         match fault {
             Fault::Expression(_) if !text.starts_with("Error in parsing name") => 0,
             Fault::Declaration(..) if !text.contains("gpuprof_") => 1,
@@ -163,7 +163,7 @@ pub(super) fn best(faults: &mut Vec<Fault>) {
             _ => 3,
         }
     };
-    let best = faults.iter().min_by_key(|fault| general(fault)).and_then(said);
+    let best = faults.iter().min_by_key(|fault| general(fault)).and_then(diagnostic_of);
     *faults = best.map(Fault::Expression).into_iter().collect();
 }
 
@@ -234,26 +234,26 @@ impl Fault {
                 let types = types.iter().map(|types| format!("the kernel takes ({types})"));
                 error(message, &instance.declared_at, types.collect())
             }
-            Self::Expression(said) => {
-                let (message, notes) = nameless(name, said, kernels);
+            Self::Expression(diagnostic) => {
+                let (message, notes) = nameless(name, diagnostic, kernels);
                 error(message, &instance.named_at, notes)
             }
-            Self::Declaration(said, parameter) => {
+            Self::Declaration(diagnostic, parameter) => {
                 let parameter = parameter.and_then(|index| instance.parameters.get(index));
-                if let Some(what) = no_kernel(said) {
+                if let Some(what) = no_kernel(diagnostic) {
                     let message = format!("`{name}` names no kernel: it is `{what}`");
                     return error(message, &instance.named_at, Vec::new());
                 }
                 let place = parameter.map_or(&instance.declared_at, |it| &it.declared_at);
-                let (message, notes) = unfit(name, said, parameter);
+                let (message, notes) = unfit(name, diagnostic, parameter);
                 error(message, place, notes)
             }
-            Self::Body(said) => {
-                let mut said = said.clone();
-                said.notes.retain(|note| !is_ours(note));
+            Self::Body(diagnostic) => {
+                let mut diagnostic = diagnostic.clone();
+                diagnostic.notes.retain(|note| !is_ours(note));
                 let message = format!("`{name}` is declared here");
-                said.notes.push(Note { message, span: at(&instance.declared_at) });
-                said
+                diagnostic.notes.push(Note { message, span: at(&instance.declared_at) });
+                diagnostic
             }
         }
     }
@@ -291,12 +291,12 @@ fn is_ours(note: &Note) -> bool {
 
 fn remedies(declared: &Declared, actual: &str, theirs: Layout) -> Vec<String> {
     if let Some(ours) = declared.layout.filter(|ours| *ours != theirs) {
-        let told = |it: Layout| format!("{} bytes aligned to {}", it.size, it.align);
+        let layout_text = |it: Layout| format!("{} bytes aligned to {}", it.size, it.align);
         return vec![format!(
             "`{}` has {} in Rust, and `{actual}` has {} in C++; has it the same fields?",
             declared.rust,
-            told(ours),
-            told(theirs)
+            layout_text(ours),
+            layout_text(theirs)
         )];
     }
     if declared.layout.is_some() {
@@ -350,39 +350,40 @@ fn rust(cpp: &str) -> Option<String> {
 /// That `name` names nothing, and what to do about it.
 fn nameless(
     name: &str,
-    said: &Diagnostic,
+    diagnostic: &Diagnostic,
     kernels: impl Fn() -> Vec<SourceKernel>,
 ) -> (String, Vec<String>) {
     // The rest is the expression, which is named already.
-    let words = said.message.split(". Input name expression was").next().unwrap_or_default();
+    let words = diagnostic.message.split(". Input name expression was").next().unwrap_or_default();
     if let Some(variable) = name.strip_prefix('&') {
-        return (format!("`{variable}` names no variable: {words}"), hints(said));
+        return (format!("`{variable}` names no variable: {words}"), hints(diagnostic));
     }
     let known = kernels();
-    match others(name, said, &known).or_else(|| misfit(name, &known)) {
+    match others(name, diagnostic, &known).or_else(|| misfit(name, &known)) {
         Some(note) => (format!("`{name}` names no kernel"), vec![note]),
-        None => (format!("`{name}` names no kernel: {words}"), hints(said)),
+        None => (format!("`{name}` names no kernel: {words}"), hints(diagnostic)),
     }
 }
 
 /// Whether the compiler reports that the name does not exist.
-fn is_unknown(said: &Diagnostic) -> bool {
+fn is_unknown(diagnostic: &Diagnostic) -> bool {
     // NVIDIA's words, as for `hints`.
-    let text = &said.message;
+    let text = &diagnostic.message;
     ["is undefined", "has no member"].iter().any(|it| text.contains(it))
 }
 
 /// Whether it may not know the name: it takes the arguments of a template that is not there for an
 /// expression, and says what is wrong with that.
-fn may_be_unknown(said: &Diagnostic) -> bool {
-    let (text, words) = (&said.message, ["type name is not allowed", "expected an expression"]);
-    is_unknown(said) || words.iter().any(|it| text.contains(it))
+fn may_be_unknown(diagnostic: &Diagnostic) -> bool {
+    let (text, words) =
+        (&diagnostic.message, ["type name is not allowed", "expected an expression"]);
+    is_unknown(diagnostic) || words.iter().any(|it| text.contains(it))
 }
 
 /// The existing kernels, if none is called `name`.
-fn others(name: &str, said: &Diagnostic, known: &[SourceKernel]) -> Option<String> {
+fn others(name: &str, diagnostic: &Diagnostic, known: &[SourceKernel]) -> Option<String> {
     let asked = bare(name);
-    if !may_be_unknown(said) || known.is_empty() || known.iter().any(|it| it.full == asked) {
+    if !may_be_unknown(diagnostic) || known.is_empty() || known.iter().any(|it| it.full == asked) {
         return None;
     }
     let called = |near: &dyn Fn(&SourceKernel) -> bool| {
@@ -401,7 +402,7 @@ fn others(name: &str, said: &Diagnostic, known: &[SourceKernel]) -> Option<Strin
         false => elsewhere,
     };
     // A kernel from a macro may exist without being found.
-    if near.is_empty() && !is_unknown(said) {
+    if near.is_empty() && !is_unknown(diagnostic) {
         return None;
     }
     which(&near.into_iter().collect::<Vec<_>>()).or_else(|| {
@@ -422,23 +423,27 @@ fn misfit(name: &str, known: &[SourceKernel]) -> Option<String> {
 
 /// That the declared types of `name` do not compile, of which `parameter` may be the reason, and
 /// what to do about it.
-fn unfit(name: &str, said: &Diagnostic, parameter: Option<&Declared>) -> (String, Vec<String>) {
-    let message = format!("{}: {}", unlike(name), said.message);
+fn unfit(
+    name: &str,
+    diagnostic: &Diagnostic,
+    parameter: Option<&Declared>,
+) -> (String, Vec<String>) {
+    let message = format!("{}: {}", unlike(name), diagnostic.message);
     let of_struct = parameter.and_then(of_struct);
-    (message, of_struct.map_or_else(|| hints(said), |note| vec![note]))
+    (message, of_struct.map_or_else(|| hints(diagnostic), |note| vec![note]))
 }
 
 /// The type of an expression that does not name a function; our check takes only functions.
-fn no_kernel(said: &Diagnostic) -> Option<&str> {
-    let (check, types) = said.message.split_once("argument types are: (")?;
+fn no_kernel(diagnostic: &Diagnostic) -> Option<&str> {
+    let (check, types) = diagnostic.message.split_once("argument types are: (")?;
     let what = types.strip_suffix(')')?;
     (check.contains("gpuprof_fits") && !what.starts_with('<')).then_some(what)
 }
 
 /// What to do about a name that the compiler does not take: NVIDIA's words for it, which do not
 /// change.
-fn hints(said: &Diagnostic) -> Vec<String> {
-    let text = &said.message;
+fn hints(diagnostic: &Diagnostic) -> Vec<String> {
+    let text = &diagnostic.message;
     let hint = |part: &str, hint: &str| text.contains(part).then(|| hint.to_owned());
     hint("overloaded", "choose one of the overloads: `static_cast<void (*)(float*)>(name)`")
         .or_else(|| hint("cannot deduce \"auto\"", "a template needs its arguments: `name<4, float>`, and one of several overloads is chosen by `static_cast<void (*)(float*)>(name)`"))

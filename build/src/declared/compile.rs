@@ -257,13 +257,13 @@ fn is_of_constants(asked: &RequestedInstance<'_>, diagnostics: &[Diagnostic]) ->
 
 /// Why an instance does not compile, in one sentence with its place.
 fn sentence(asked: &RequestedInstance<'_>, diagnostics: &[Diagnostic]) -> String {
-    let told = diagnostics.iter().map(|diagnostic| {
+    let errors = diagnostics.iter().map(|diagnostic| {
         let place = diagnostic.span.as_ref().map(|span| format!("{}: ", span.place));
         let remedies = diagnostic.notes.iter().filter(|it| it.span.is_none() && !it.is_step());
         let remedies = remedies.map(|note| format!("; {}", note.message));
         let place = place.unwrap_or_default();
         format!("{place}{}{}", diagnostic.message, remedies.collect::<String>())
     });
-    let told: Vec<String> = told.collect();
-    format!("`{}` does not compile: {}", asked.name, told.join("; "))
+    let errors: Vec<String> = errors.collect();
+    format!("`{}` does not compile: {}", asked.name, errors.join("; "))
 }

@@ -64,7 +64,7 @@ pub(super) fn found(
             }
             None => &global.symbol,
         };
-        let told = match variables.iter().find(|it| it.name == *symbol) {
+        let reason = match variables.iter().find(|it| it.name == *symbol) {
             Some(it) if it.bytes == global.bytes => {
                 found.insert(global.name.clone(), symbol.clone());
                 continue;
@@ -75,7 +75,7 @@ pub(super) fn found(
             ),
             None => not_there(asked, symbol, variables),
         };
-        faults.push(error_at(told, place(asked, global)));
+        faults.push(error_at(reason, place(asked, global)));
     }
     if faults.is_empty() { Ok(found) } else { Err(faults) }
 }

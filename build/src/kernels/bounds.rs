@@ -9,16 +9,16 @@ const MARK: &str = "// gpuprof: launch bounds of ";
 
 /// `ptx` with the bounds that its comments say.
 pub(super) fn applied(ptx: &str) -> String {
-    let told: Vec<(&str, &str)> =
+    let bounds_of: Vec<(&str, &str)> =
         ptx.lines().filter_map(|line| line.trim().strip_prefix(MARK)?.split_once(' ')).collect();
-    if told.is_empty() {
+    if bounds_of.is_empty() {
         return ptx.to_owned();
     }
     let (mut out, mut waiting) = (String::with_capacity(ptx.len()), None);
     for line in ptx.lines().filter(|line| !line.trim().starts_with(MARK)) {
         if let Some((_, entry)) = line.split_once(".entry ") {
             let name = entry.split(['(', ' ']).next().unwrap_or_default();
-            waiting = told.iter().find(|(of, _)| *of == name).map(|(_, bounds)| *bounds);
+            waiting = bounds_of.iter().find(|(of, _)| *of == name).map(|(_, bounds)| *bounds);
         }
         // Parameters end where the body begins, and hold no brace.
         if line.starts_with('{')

@@ -76,11 +76,11 @@ impl Compiler {
     ) -> Result<Self> {
         let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
         let project = Project::read(root)?;
-        let said = asked(&["-vV"], folder)?;
+        let version = asked(&["-vV"], folder)?;
         let line = |start: &str| {
-            said.lines().find_map(|line| line.strip_prefix(start)).unwrap_or_default().to_owned()
+            version.lines().find_map(|line| line.strip_prefix(start)).unwrap_or_default().to_owned()
         };
-        let rustc = said.lines().next().unwrap_or_default().to_owned();
+        let rustc = version.lines().next().unwrap_or_default().to_owned();
         let search = Search::from_environment();
         let backend = search.find(&project, root, &line("host: ")).map_err(|not_found| {
             failed(format!("kernels of NVIDIA's Rust are not compiled: {not_found}"))

@@ -86,7 +86,7 @@ pub(super) struct Refusal {
 
 /// The refusal in a log.
 pub(super) fn refusal(log: &str) -> Option<Refusal> {
-    let told = |line: &str| {
+    let error_line = |line: &str| {
         let (before, text) = line.split_once(" : ")?;
         let before = before.trim_end();
         let place = before.split_once(", ").and_then(|(_, rest)| rest.split(';').next());
@@ -96,7 +96,7 @@ pub(super) fn refusal(log: &str) -> Option<Refusal> {
             too_old: text.starts_with("Unsupported .version"),
         })
     };
-    log.lines().find_map(told)
+    log.lines().find_map(error_line)
 }
 
 #[cfg(test)]

@@ -81,8 +81,8 @@ pub fn ask(folder: &Utf8Path, arguments: &[&str]) -> Result<String, String> {
     let output = command.output().map_err(|e| format!("git cannot be started: {e}"))?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-        let said = if stderr.is_empty() { output.status.to_string() } else { stderr };
-        return Err(said);
+        let reason = if stderr.is_empty() { output.status.to_string() } else { stderr };
+        return Err(reason);
     }
     let text = String::from_utf8(output.stdout).map_err(|_| "its answer is not text".to_owned())?;
     Ok(text.trim_end_matches('\n').to_owned())

@@ -104,9 +104,9 @@ pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
         let join = if place.is_empty() { "" } else { ": " };
         console::say(format_args!("signal {signal} ended the program{join}{place}"));
     }
-    let told = tell(&emulated, options, status);
+    let shown = tell(&emulated, options, status);
     write(&emulated, options)?;
-    told.map_err(|e| Failure::output(Path::new("the table to standard error"), &e))?;
+    shown.map_err(|e| Failure::output(Path::new("the table to standard error"), &e))?;
     Ok(code(status, emulated.has_fault()))
 }
 

@@ -58,12 +58,12 @@ pub fn merge(
     let save_to =
         save_to.map(|name| Ok((name, opened.baselines.place_of_run(name)?))).transpose()?;
     let folder = RunFolder::create(&opened.target)?;
-    let said = slices.notes();
+    let slice_notes = slices.notes();
     let union = slices.join(&folder.id, options.partial);
     let judged = union.and_then(|union| opened.judge(union));
     let Judged { run, base, compared } = judged.inspect_err(|_| folder.discard())?;
     let notes = opened.settings.notes();
-    said.iter().for_each(console::say);
+    slice_notes.iter().for_each(console::say);
     // Without a counterpart, thresholds relative to it do not count yet, as in a run.
     let gate = Gate { first: save_to.is_some() && !compared, ..opened.settings.gate() };
     let outcome = RunOutcome::decide(&run, gate, []);

@@ -55,12 +55,12 @@ impl PlacedView {
     /// is wrong).
     pub(super) fn check(&self, catalogue: &Catalogue, axes: &[Vec<(&str, Type)>]) -> Result<()> {
         let misfits = self.view.misfits(catalogue, &axes.concat());
-        let told: Vec<String> =
+        let messages: Vec<String> =
             misfits.iter().map(|(key, why)| format!("{}: {why}", self.place(key))).collect();
         let here = misfits.iter().map(|(key, _)| self.code(key));
         if let Some(code) = here.reduce(|all, code| if all == code { all } else { ExitCode::Usage })
         {
-            return Err(Failure::new(code, told.join("\n")));
+            return Err(Failure::new(code, messages.join("\n")));
         }
         let Some(filter) = &self.view.filter else { return Ok(()) };
         let errors: Vec<_> = axes.iter().map(|axes| filter.check_condition(axes).err()).collect();

@@ -112,15 +112,15 @@ fn start(
         Failure::new(ExitCode::NotPossible, message)
     })?;
     let out = guard.stdout.take().expect("standard output is piped");
-    let said = BlockingCall::start(move || {
+    let answer = BlockingCall::start(move || {
         let mut line = String::new();
         // A guard that dies without a word ends the pipe.
         let _ = BufReader::new(out.take(4096)).read_line(&mut line);
         line
     });
-    let said = said.map_err(unheard)?;
+    let answer = answer.map_err(unheard)?;
     loop {
-        if let Some(line) = said.result() {
+        if let Some(line) = answer.result() {
             return Ok((guard, serde_json::from_str(&line).ok()));
         }
         if let Some(signal) = interrupt.signal() {
@@ -130,7 +130,7 @@ fn start(
                 "interrupted while clocks were being locked",
             ));
         }
-        interrupt.wait(&[said.as_fd()], None).map_err(unheard)?;
+        interrupt.wait(&[answer.as_fd()], None).map_err(unheard)?;
     }
 }
 

@@ -71,8 +71,8 @@ pub fn guard(guarded: &Guarded) -> Result<ExitCode> {
     }
     let owner = Owner::this_process();
     let held = lock::wait(&path(&guarded.device), &owner, &Interrupt::default(), |_| Ok(()));
-    let said = |said: &Said| {
-        let line = serde_json::to_string(said).expect("it is plain data");
+    let send = |message: &Said| {
+        let line = serde_json::to_string(message).expect("it is plain data");
         let mut out = io::stdout().lock();
         // The runner may be gone already; then the pipe has ended as well.
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
@@ -80,18 +80,18 @@ pub fn guard(guarded: &Guarded) -> Result<ExitCode> {
     let held = match held {
         Ok(held) => held,
         Err(failure) => {
-            said(&Said::Refused(failure.message));
+            send(&Said::Refused(failure.message));
             return Ok(ExitCode::NotPossible);
         }
     };
-    match work(guarded, held, &said) {
+    match work(guarded, held, &send) {
         Ok(()) => Ok(ExitCode::Success),
         Err(Trouble::Refused(reason)) => {
-            said(&Said::Refused(reason));
+            send(&Said::Refused(reason));
             Ok(ExitCode::NotPossible)
         }
         Err(Trouble::Denied(reason)) => {
-            said(&Said::Denied(reason));
+            send(&Said::Denied(reason));
             Ok(ExitCode::NotPossible)
         }
         Err(Trouble::LeftLocked(reason)) => Err(left_locked(&guarded.device, &reason)),

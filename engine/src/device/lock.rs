@@ -126,7 +126,7 @@ pub enum Left {
 /// # Errors
 /// A file that cannot be opened or locked (exit code 107).
 pub fn left(path: &Path) -> Result<Left> {
-    let told = || -> io::Result<Left> {
+    let find_left = || -> io::Result<Left> {
         if !path.try_exists()? {
             return Ok(Left::Nothing);
         }
@@ -138,7 +138,7 @@ pub fn left(path: &Path) -> Result<Left> {
         }
         Ok(read(&mut file).map_or(Left::Nothing, Left::Behind))
     };
-    told().map_err(|e| unusable(path, &e))
+    find_left().map_err(|e| unusable(path, &e))
 }
 
 /// The owner that an open file names.

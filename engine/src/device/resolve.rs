@@ -105,7 +105,7 @@ pub fn of_one_model(mut devices: Vec<DeviceRecord>) -> Result<Vec<DeviceRecord>>
     let first = devices.first();
     let other = devices.iter().find(|other| Some(model(other)) != first.map(model));
     if let (Some(first), Some(other)) = (first, other) {
-        let told = |device: &DeviceRecord| {
+        let model = |device: &DeviceRecord| {
             let (major, minor) = device.compute_capability;
             format!("{} (sm_{major}{minor}, {} SMs, {})", device.name, device.sm_count, device.uuid)
         };
@@ -113,8 +113,8 @@ pub fn of_one_model(mut devices: Vec<DeviceRecord>) -> Result<Vec<DeviceRecord>>
             "the devices of a run must be of one model, but these differ: {} and {}. Results of \
              two models cannot be compared: start one run per model and name its devices with \
              --devices",
-            told(first),
-            told(other)
+            model(first),
+            model(other)
         )));
     }
     devices.sort_by(|a, b| a.uuid.cmp(&b.uuid));

@@ -20,7 +20,7 @@ gpuprof_model::words! {
 /// measurements that are not kept.
 pub(super) fn chosen(slices: Vec<StoredSlice>, prefer: Prefer) -> (Vec<StoredSlice>, Vec<String>) {
     let mut chosen: Vec<StoredSlice> = Vec::new();
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     for slice in slices {
         let number = slice.manifest.slice;
         let Some(at) = chosen.iter().position(|other| other.manifest.slice == number) else {
@@ -34,10 +34,10 @@ pub(super) fn chosen(slices: Vec<StoredSlice>, prefer: Prefer) -> (Vec<StoredSli
         }
         let takes = if same { slice.bytes > other.bytes } else { wins(&slice, other, prefer) };
         let lost = if takes { std::mem::replace(other, slice) } else { slice };
-        told.push(sentence(&chosen[at], &lost, prefer));
+        notes.push(sentence(&chosen[at], &lost, prefer));
     }
     chosen.sort_by_key(|slice| slice.manifest.slice);
-    (chosen, told)
+    (chosen, notes)
 }
 
 /// Whether to keep `one` rather than `two`.

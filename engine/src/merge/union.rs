@@ -113,9 +113,9 @@ fn join(id: &str, plan: Outline, slices: &mut [StoredSlice]) -> Result<Union> {
     let mut base = base(&run, slices, bases);
     run.note_timers();
     base.iter_mut().for_each(Run::note_timers);
-    let mut said = HashSet::new();
+    let mut seen = HashSet::new();
     let notes = slices.iter().flat_map(|slice| &slice.manifest.notes);
-    let notes = notes.filter(|note| said.insert(*note)).cloned().collect();
+    let notes = notes.filter(|note| seen.insert(*note)).cloned().collect();
     Ok(Union { run, base, plan, own, notes })
 }
 

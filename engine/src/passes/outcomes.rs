@@ -171,9 +171,9 @@ impl Sweep<'_, '_> {
         match pass {
             Pass::Timed { repeat } => {
                 let step = Step { series, configuration, repeat };
-                let told = self.observer.observe(Event::PassFinished { step, result: &result });
+                let observed = self.observer.observe(Event::PassFinished { step, result: &result });
                 state.passes.push(result);
-                told?;
+                observed?;
             }
             Pass::Energy { repeat } => {
                 let (Some(timed), Some(energy)) =
@@ -182,9 +182,10 @@ impl Sweep<'_, '_> {
                     return Ok(Some("the process measured no energy".to_owned()));
                 };
                 let step = Step { series, configuration, repeat };
-                let told = self.observer.observe(Event::EnergyMeasured { step, energy: &energy });
+                let observed =
+                    self.observer.observe(Event::EnergyMeasured { step, energy: &energy });
                 timed.energy = Some(energy);
-                told?;
+                observed?;
             }
             Pass::Counters { step } => {
                 let Some(counters) = &execution.counters else { return Ok(None) };
@@ -213,8 +214,8 @@ impl Sweep<'_, '_> {
         position: Option<usize>,
     ) -> Result<Option<Vec<Job>>> {
         if let Ended::Without { unwritten: Some(path), stderr, .. } = ended {
-            let said = stderr.last_line().and_then(|line| line.strip_prefix(UNWRITTEN_REPLY));
-            let error = said.map_or_else(|| why_not(path), io::Error::other);
+            let reason = stderr.last_line().and_then(|line| line.strip_prefix(UNWRITTEN_REPLY));
+            let error = reason.map_or_else(|| why_not(path), io::Error::other);
             return Err(Failure::output(path.as_std_path(), &error));
         }
         self.planned.needed.check()?;
@@ -279,14 +280,14 @@ impl Sweep<'_, '_> {
     /// Ends a configuration early. If it also failed alone, the configurations that failed with it
     /// were its victims, and share processes again.
     pub(super) fn end(&mut self, at: At, status: Status) -> Result<()> {
-        let told = self.observer.observe(Event::ConfigurationEnded { at, status: &status });
+        let observed = self.observer.observe(Event::ConfigurationEnded { at, status: &status });
         let state = self.state(at);
         (state.collected.image, state.image) = (None, None);
         state.ended = Some(status);
         if state.apart {
             self.states[at.0].iter_mut().for_each(|state| state.apart = false);
         }
-        told
+        observed
     }
 }
 

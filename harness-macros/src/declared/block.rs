@@ -189,13 +189,13 @@ fn check_sources(seen: &[Ident], errors: &mut Errors) {
             let of_compiler =
                 seen.iter().filter(|name| COMPILED.iter().any(|key| *name == key));
             for name in of_compiler {
-                let told = format!("`{name}` is for the compiler, and {what} is compiled already");
-                errors.at(name, told);
+                let message = format!("`{name}` is for the compiler, and {what} is compiled already");
+                errors.at(name, message);
             }
         }
         [first, second, ..] => {
-            let told = format!("the kernels of a block are in `{first}` or in `{second}`: use two blocks");
-            errors.at(second, told);
+            let message = format!("the kernels of a block are in `{first}` or in `{second}`: use two blocks");
+            errors.at(second, message);
         }
     }
 }

@@ -175,11 +175,11 @@ pub(super) fn classify(base: &str, suffix: &str) -> (Direction, String) {
             None => (Neither, "a ratio that no row of the table names".into()),
         };
     }
-    let told = value_form(suffix);
+    let form = value_form(suffix);
     let Some((row, family)) = family(counter) else {
         return (Neither, "a family of counters that no row of the table names".into());
     };
-    let direction = match (family, told) {
+    let direction = match (family, form) {
         (_, ValueForm::Peak) | (Fact, _) => Neither,
         (Waste, _) | (Work | Missed | Time, ValueForm::Amount) => Lower,
         (Work | Held, ValueForm::Rate | ValueForm::ShareOfPeak)
@@ -188,7 +188,7 @@ pub(super) fn classify(base: &str, suffix: &str) -> (Direction, String) {
         // Elapsed cycles a second are a clock, which is none of the kernel's doing.
         (Time | Throughput, ValueForm::Rate) | (Time, ValueForm::ShareOfPeak) => Neither,
     };
-    (direction, format!("{} of {}: counters called `{row}`", told.word(), family.word()))
+    (direction, format!("{} of {}: counters called `{row}`", form.word(), family.word()))
 }
 
 fn value_form(suffix: &str) -> ValueForm {

@@ -180,7 +180,7 @@ struct CodeDocument<'a> {
 
 /// The rows of a series: to be written, or as they were read.
 enum Rows<'a> {
-    Written { rows: &'a [ConfigurationResult], said: CommonData<'a> },
+    Written { rows: &'a [ConfigurationResult], common: CommonData<'a> },
     Read(Vec<ReadRow>),
 }
 
@@ -215,26 +215,26 @@ struct CommonData<'a> {
 impl<'a> CommonData<'a> {
     /// Of `rows`.
     fn collect(rows: &'a [ConfigurationResult]) -> Self {
-        let mut said = Self::default();
+        let mut common = Self::default();
         let mut alike: HashMap<BTreeMap<&str, &str>, usize> = HashMap::new();
         for row in rows {
             for code in &row.code {
-                let next = said.listings.len();
-                if *said.listed.entry(&code.listing).or_insert(next) == next {
-                    said.listings.push(&code.listing);
+                let next = common.listings.len();
+                if *common.listed.entry(&code.listing).or_insert(next) == next {
+                    common.listings.push(&code.listing);
                 }
             }
             for (name, result) in row.metrics.own() {
-                said.traits.entry(name).or_insert_with(|| result.traits());
+                common.traits.entry(name).or_insert_with(|| result.traits());
             }
             let table = row.metrics.absent();
             let address = Arc::as_ptr(table);
-            if table.is_empty() || said.numbers.contains_key(&address) {
+            if table.is_empty() || common.numbers.contains_key(&address) {
                 continue;
             }
             let (mut reasons, mut others) = (BTreeMap::new(), Vec::new());
             for entry @ (name, result) in &**table {
-                let traits = *said.traits.entry(name).or_insert_with(|| result.traits());
+                let traits = *common.traits.entry(name).or_insert_with(|| result.traits());
                 match &result.value {
                     Err(reason) if result.is_absent() && traits == result.traits() => {
                         reasons.insert(&**name, reason.as_str());
@@ -245,13 +245,13 @@ impl<'a> CommonData<'a> {
             let next = alike.len();
             let number = (!reasons.is_empty()).then(|| {
                 *alike.entry(reasons).or_insert_with_key(|reasons| {
-                    said.tables.push(reasons.clone());
+                    common.tables.push(reasons.clone());
                     next
                 })
             });
-            said.numbers.insert(address, (number, others));
+            common.numbers.insert(address, (number, others));
         }
-        said
+        common
     }
 
     fn code(&self, code: &'a CountedCode) -> CodeDocument<'a> {
@@ -303,8 +303,8 @@ impl<'a> CommonData<'a> {
 
 impl Serialize for SeriesResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let said = CommonData::collect(&self.configurations);
-        let absent = said.tables.iter().map(|table| {
+        let common = CommonData::collect(&self.configurations);
+        let absent = common.tables.iter().map(|table| {
             table.iter().map(|(&name, &reason)| (name.into(), reason.into())).collect()
         });
         let document = SeriesDocument {
@@ -316,10 +316,10 @@ impl Serialize for SeriesResult {
             dependent_axes: Cow::Borrowed(&self.dependent_axes),
             columns: Cow::Borrowed(&self.columns),
             sections: Cow::Borrowed(&self.sections),
-            metrics: said.traits.iter().map(|(&name, &traits)| (name.into(), traits)).collect(),
+            metrics: common.traits.iter().map(|(&name, &traits)| (name.into(), traits)).collect(),
             absent: absent.collect(),
-            listings: said.listings.iter().map(|&listing| Cow::Borrowed(listing)).collect(),
-            configurations: Rows::Written { rows: &self.configurations, said },
+            listings: common.listings.iter().map(|&listing| Cow::Borrowed(listing)).collect(),
+            configurations: Rows::Written { rows: &self.configurations, common },
             thresholds: Cow::Borrowed(&self.thresholds),
             judgements: Cow::Borrowed(&self.judgements),
             not_applicable: Cow::Borrowed(&self.not_applicable),
@@ -332,8 +332,8 @@ impl Serialize for SeriesResult {
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Written { rows, said } => {
-                serializer.collect_seq(rows.iter().map(|row| said.row(row)))
+            Self::Written { rows, common } => {
+                serializer.collect_seq(rows.iter().map(|row| common.row(row)))
             }
             Self::Read(_) => Err(serde::ser::Error::custom("these rows have no series yet")),
         }

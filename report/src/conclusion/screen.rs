@@ -65,9 +65,9 @@ fn compared(run: &Run) -> Option<ConclusionText> {
 /// The series or metric that every line of `list` is about: its heading says it then.
 fn only_one<'l>(list: &'l List, title: &str) -> Option<&'l str> {
     let column = list.columns.iter().find(|column| column.title == title)?;
-    let mut told = column.cells.iter().filter(|cell| !cell.is_empty());
-    let first = told.next()?;
-    told.all(|cell| cell == first).then_some(first)
+    let mut cells = column.cells.iter().filter(|cell| !cell.is_empty());
+    let first = cells.next()?;
+    cells.all(|cell| cell == first).then_some(first)
 }
 
 /// The heading of `list` and its table, if that fits the terminal or, without one, a usual line; or

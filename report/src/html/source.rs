@@ -199,8 +199,8 @@ fn other<'r>(
 ) -> Option<&'r ConfigurationResult> {
     let metric = metric?;
     let ratios = best::ratios(rows, metric);
-    let told = ratios.iter().enumerate().filter_map(|(at, ratio)| Some((at, (*ratio)?)));
-    let worst = told.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at);
+    let known_ratios = ratios.iter().enumerate().filter_map(|(at, ratio)| Some((at, (*ratio)?)));
+    let worst = known_ratios.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at);
     let candidates = [worst, best::best(rows, metric)].into_iter().flatten().map(|at| &rows[at]);
     let differs = |other: &&ConfigurationResult| {
         other.configuration != row.configuration && !other.code.is_empty()
@@ -235,10 +235,10 @@ fn title(line: &Line<'_>) -> String {
 
 /// All counts, shown at the pointer.
 fn all_counts(counts: &LineCounts) -> String {
-    let told = Counter::ALL.into_iter().filter(|counter| counts[*counter] > 0);
-    let told =
-        told.map(|counter| format!("{}: {}", counter.words(), grouped(counts[counter] as f64, 0)));
-    told.collect::<Vec<_>>().join("\n")
+    let counters = Counter::ALL.into_iter().filter(|counter| counts[*counter] > 0);
+    let counters = counters
+        .map(|counter| format!("{}: {}", counter.words(), grouped(counts[counter] as f64, 0)));
+    counters.collect::<Vec<_>>().join("\n")
 }
 
 /// The class of a margin.

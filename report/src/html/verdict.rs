@@ -20,15 +20,15 @@ use crate::{chart, summary_line};
 /// The conclusion of a run that ended with `outcome`: one sentence, its reasons, its lists, and the
 /// counts behind it.
 pub(super) fn sentence(run: &Run, outcome: Option<RunOutcome>) -> Markup {
-    let told = conclusion::conclude_ended(run, outcome);
+    let conclusion = conclusion::conclude_ended(run, outcome);
     let judged = stored_or_new(run).is_some();
     html! {
         @if !judged { (unjudged(run)) }
-        @if let Some(told) = &told {
-            @let (class, sign) = marked(told.weight);
-            p.verdict.(class) { (sign) " " (prose(&told.sentence)) }
-            @for note in &told.notes { p { (prose(note)) } }
-            @for list in &told.lists { (listed(list)) }
+        @if let Some(conclusion) = &conclusion {
+            @let (class, sign) = marked(conclusion.weight);
+            p.verdict.(class) { (sign) " " (prose(&conclusion.sentence)) }
+            @for note in &conclusion.notes { p { (prose(note)) } }
+            @for list in &conclusion.lists { (listed(list)) }
         }
         @if !judged {
             @if let Some(list) = conclusion::unfinished_list(run) { (listed(&list)) }

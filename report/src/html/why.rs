@@ -37,7 +37,7 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
     let rows = &section.viewed.series.configurations;
     let chosen = chosen(section, metric);
     let roofline = chosen.first().and_then(|first| roofline::render(section, metric, first.row));
-    let said: Vec<(&Chosen, Markup)> = chosen
+    let explanations: Vec<(&Chosen, Markup)> = chosen
         .iter()
         .filter_map(|chosen| Some((chosen, one(section, run, &rows[chosen.row])?)))
         .collect();
@@ -50,8 +50,8 @@ pub(super) fn render(section: &Section<'_>, run: &Run, metric: Option<&str>) -> 
         @if !chosen.is_empty() {
             h3 { "Why: what limits these configurations" }
             @if let Some(roofline) = &roofline { (roofline) }
-            @for (chosen, shown) in &said {
-                @let opens = chosen.role == said[0].0.role || chosen.role == configurations::FAILED;
+            @for (chosen, shown) in &explanations {
+                @let opens = chosen.role == explanations[0].0.role || chosen.role == configurations::FAILED;
                 details.why open[opens] id=(section.why(chosen.row)) {
                     summary { (chosen.role) ": " (key(&rows[chosen.row])) }
                     (shown)

@@ -28,8 +28,8 @@ pub(crate) fn list_remarks(viewed: &SeriesView<'_>, view: &View) -> Vec<String> 
     let mut remarks = besides_the_best(viewed, view);
     if let Some(metric) = view.headline(&viewed.series) {
         let at = viewed.remarks.len() + usize::from(viewed.left_out > 0);
-        let told = best_by(rows, metric, view.best_by.is_some());
-        told.into_iter().for_each(|told| remarks.insert(at, told));
+        let remark = best_by(rows, metric, view.best_by.is_some());
+        remark.into_iter().for_each(|remark| remarks.insert(at, remark));
     }
     remarks
 }

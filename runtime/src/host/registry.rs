@@ -165,9 +165,9 @@ fn describe_one(
     target: &HarnessTarget,
 ) -> std::result::Result<SeriesDescription, String> {
     let space = Space::from_clauses(entry.clauses).map_err(|errors| {
-        let told =
+        let messages =
             errors.iter().map(|(at, e)| format!("`{}` of `{name}`: {e}", entry.clauses[*at]));
-        told.collect::<Vec<_>>().join("; ")
+        messages.collect::<Vec<_>>().join("; ")
     })?;
     Ok(SeriesDescription {
         id: SeriesId::new(target.package, target.target, name),

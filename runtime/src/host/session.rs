@@ -321,22 +321,23 @@ impl Session {
 
     /// That the driver refuses the machine code of a declared kernel.
     fn machine_code_refused(&self, code: &MachineCode, error: DriverError) -> Error {
-        let told = Error::driver(&format!("loading {}", code.file), error);
+        let failure = Error::driver(&format!("loading {}", code.file), error);
         match error.0 {
-            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU => {
-                Error::invalid(format!("{told}: {}", code.not_for(self.device.compute_capability)))
-            }
+            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU => Error::invalid(format!(
+                "{failure}: {}",
+                code.not_for(self.device.compute_capability)
+            )),
             CUresult::CUDA_ERROR_INVALID_IMAGE => {
                 let version = self.device.driver_version;
                 let words = format!(
-                    "{told}: the file is damaged, or made by a CUDA toolkit newer than the driver, \
+                    "{failure}: the file is damaged, or made by a CUDA toolkit newer than the driver, \
                      which is of CUDA {}.{}",
                     version / 1000,
                     version % 1000 / 10
                 );
-                told.in_words(words)
+                failure.in_words(words)
             }
-            _ => told,
+            _ => failure,
         }
     }
 

@@ -229,21 +229,20 @@ fn unverified(series: &SeriesResult) -> impl Iterator<Item = Finding> + '_ {
 /// Entries of one side alone: those of the baseline that the run lacks, and finished configurations
 /// of a series that the baseline lacks; and checks that are weaker than its own.
 fn vanished(run: &Run) -> impl Iterator<Item = Finding> + '_ {
-    let told = |key: &str, reason: &str| Finding {
+    let missing = |key: &str, reason: &str| Finding {
         configuration: Some(key.to_owned()),
         reason: Some(reason.to_owned()),
         ..nothing(Verdict::Missing)
     };
     run.comparison.iter().flat_map(move |comparison| {
         let gone = comparison.vanished.iter();
-        let gone = gone.map(move |key| told(key, "in the baseline but not in this run"));
-        let unheld = comparison
-            .unheld
-            .iter()
-            .map(move |key| told(key, "the baseline has no finished configuration of this series"));
+        let gone = gone.map(move |key| missing(key, "in the baseline but not in this run"));
+        let unheld = comparison.unheld.iter().map(move |key| {
+            missing(key, "the baseline has no finished configuration of this series")
+        });
         let weaker = comparison.weaker.iter().map(move |text| {
             let (key, reason) = text.split_once(": ").unwrap_or(("", text));
-            told(key, reason)
+            missing(key, reason)
         });
         gone.chain(unheld).chain(weaker)
     })

@@ -225,13 +225,13 @@ impl Parts<'_> {
 
     fn also_open(&self) -> Option<String> {
         let (open, doubts) = self.open();
-        let told = [
+        let parts = [
             (open > 0).then(|| format!("{open} undecided")),
             (doubts > 0).then(|| format!("{} without a verdict", thresholds(doubts))),
             self.missing(),
         ];
-        let told: Vec<String> = told.into_iter().flatten().collect();
-        (!told.is_empty()).then(|| told.join(", "))
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 
     /// The worst failure: `worst: scale at block=64 (duration +5.1 %)`.
@@ -335,6 +335,6 @@ fn cost(cost: &Cost, of_two: bool) -> Option<String> {
         true => format!("{} processes{side}", processes.most),
         false => format!("{:.1} processes{side} on average", processes.average),
     });
-    let told: Vec<String> = [time, processes].into_iter().flatten().collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    let parts: Vec<String> = [time, processes].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }

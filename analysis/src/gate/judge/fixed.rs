@@ -168,7 +168,7 @@ impl LimitTest<'_> {
         let (pass, fail) = self.levels();
         let outside = (distance.above > 0.0) == self.upwards();
         let (side, level) = if outside { ("beyond", fail) } else { ("inside", pass) };
-        let told = |amount: f64| match distance.relative {
+        let amount_text = |amount: f64| match distance.relative {
             true => format!("{:.2}%", 100.0 * amount.abs().exp_m1()),
             false => format!("{:.4}", amount.abs()),
         };
@@ -176,8 +176,8 @@ impl LimitTest<'_> {
         format!(
             "{count} processes do not decide: their mean is {} {side} the limit, and the noise \
              reaches {}; {}",
-            told(distance.above),
-            told(distance.reach(level)),
+            amount_text(distance.above),
+            amount_text(distance.reach(level)),
             match self.looks {
                 Looks::Once | Looks::InRounds => once(needed),
                 Looks::After(_) => further(needed, count),

@@ -105,8 +105,8 @@ impl Head {
             line[speaker.len()..].trim_start_matches([' ', ':']),
         )
         .or_else(|| {
-            let said = line[speaker.len()..].trim_start_matches([' ', ':']).to_owned();
-            (*speaker != "nvrtc").then_some((Severity::Error, None, said))
+            let text = line[speaker.len()..].trim_start_matches([' ', ':']).to_owned();
+            (*speaker != "nvrtc").then_some((Severity::Error, None, text))
         })?;
         let message = match *speaker {
             "At end of source" => format!("at the end of the source: {message}"),
@@ -123,8 +123,8 @@ impl Head {
         })?;
         let mut parts = place.rsplitn(3, ':');
         let (column, number, file) = (parts.next()?, parts.next()?, parts.next()?);
-        let said = &line[place.len() + severity.0.len() + ": ".len() + ": ".len()..];
-        let missing = said.strip_suffix(": No such file or directory");
+        let text = &line[place.len() + severity.0.len() + ": ".len() + ": ".len()..];
+        let missing = text.strip_suffix(": No such file or directory");
         // As NVRTC has it.
         let message = missing.map(|name| format!("cannot open source file \"{name}\""));
         Some(Self {
@@ -132,7 +132,7 @@ impl Head {
             column: Some(column.parse().ok()?),
             severity: severity.1,
             number: None,
-            message: message.unwrap_or_else(|| said.to_owned()),
+            message: message.unwrap_or_else(|| text.to_owned()),
         })
     }
 

@@ -228,15 +228,15 @@ impl<'a, W: Write> Listeners<'a, W> {
             self.progress.end(&name(plan, at), result, held);
         }
         let row = plan.inputs.slice.as_ref().map(|_| result.clone());
-        let mut told = self.lines.configuration_finished(at, result);
+        let mut written = self.lines.configuration_finished(at, result);
         if let Some(series) = self.results.series(at.0) {
-            told = told.and(self.lines.series_finished(series));
+            written = written.and(self.lines.series_finished(series));
             failure = failure.or_else(|| violated(plan, series));
         }
         if plan.inputs.settings.fail_fast.value && self.failure.is_none() {
             self.failure = failure.map(|what| format!("--fail-fast: {what}"));
         }
-        if skipped { told } else { told.and(self.ended(at, row)) }
+        if skipped { written } else { written.and(self.ended(at, row)) }
     }
 
     /// Records that all of a slice is measured, if it is.

@@ -56,12 +56,13 @@ impl Start {
     /// # Errors
     /// The system gives no random name (exit code 107): two starts could have the same.
     pub fn now(scheduler: BTreeMap<String, String>) -> Result<Self> {
-        let told = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+        let read_trimmed =
+            |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
         Ok(Self {
             id: random_name(RANDOM)?,
             at: jiff::Timestamp::now().to_string(),
-            host: told(HOST),
-            boot: told(BOOT),
+            host: read_trimmed(HOST),
+            boot: read_trimmed(BOOT),
             process: std::process::id(),
             scheduler,
             ..Self::default()

@@ -31,8 +31,8 @@ pub(super) fn chosen(section: &Section<'_>, metric: Option<&str>) -> Vec<Chosen>
         return first.into_iter().collect();
     };
     let ratios = best::ratios(rows, metric);
-    let told = ratios.iter().enumerate().filter_map(|(row, ratio)| Some((row, (*ratio)?)));
-    let worst = told.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(row, _)| row);
+    let known_ratios = ratios.iter().enumerate().filter_map(|(row, ratio)| Some((row, (*ratio)?)));
+    let worst = known_ratios.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(row, _)| row);
     let places = section.view.reference.as_ref().map(|reference| reference.places(series));
     let reference = places.and_then(|places| places.get(best).copied().flatten());
     let mut chosen = vec![Chosen { role: "The best", row: best }];

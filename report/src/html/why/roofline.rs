@@ -114,10 +114,10 @@ fn trail(
 /// The baseline's values, by configuration and metric.
 fn base_of<'s>(section: &'s Section<'_>) -> BTreeMap<(&'s str, &'s str), f64> {
     let changes = section.viewed.series.changes.iter();
-    let told = changes.filter_map(|change| {
+    let values = changes.filter_map(|change| {
         Some(((&*change.configuration, &*change.metric), change.baseline.as_ref()?.value))
     });
-    told.collect()
+    values.collect()
 }
 
 fn colour(level: Level) -> usize {

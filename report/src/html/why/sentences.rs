@@ -30,7 +30,7 @@ pub(super) fn waits(state: &State) -> Option<String> {
 pub(super) fn occupancy(occupancy: &Occupancy) -> Vec<String> {
     let percent = |value: f64| format!("{}%", grouped(value, 1));
     let mut sentences = Vec::new();
-    let told = match (occupancy.theoretical, occupancy.achieved) {
+    let occupancies = match (occupancy.theoretical, occupancy.achieved) {
         (Some(most), Some(reached)) => {
             Some(format!("Theoretical {}, achieved {}", percent(most), percent(reached)))
         }
@@ -38,12 +38,12 @@ pub(super) fn occupancy(occupancy: &Occupancy) -> Vec<String> {
         (None, Some(reached)) => Some(format!("Achieved {}", percent(reached))),
         (None, None) => None,
     };
-    if let Some(told) = told {
+    if let Some(occupancies) = occupancies {
         let by = match occupancy.limiters.as_slice() {
             [] => String::new(),
             limiters => format!("; limited by {}", limiters.join(" and ")),
         };
-        sentences.push(format!("{told}{by}."));
+        sentences.push(format!("{occupancies}{by}."));
     }
     sentences.extend(occupancy.less.iter().map(less));
     sentences

@@ -23,11 +23,12 @@ pub(super) fn render(row: &ConfigurationResult, sections: &[SectionColumns]) -> 
 
 fn one(row: &ConfigurationResult, table: &SectionTable) -> Option<Markup> {
     let value = |name: &String| best::value(row, name);
-    let told = table.rows.iter().filter(|line| line.cells.iter().any(|name| value(name).is_some()));
-    let told: Vec<&SectionRow> = told.collect();
+    let lines =
+        table.rows.iter().filter(|line| line.cells.iter().any(|name| value(name).is_some()));
+    let lines: Vec<&SectionRow> = lines.collect();
     let moved = |line: &&SectionRow| line.cells.iter().any(|n| value(n).is_some_and(|v| v != 0.0));
-    let (shown, idle): (Vec<&SectionRow>, Vec<&SectionRow>) = told.iter().partition(|l| moved(l));
-    (!told.is_empty()).then(|| {
+    let (shown, idle): (Vec<&SectionRow>, Vec<&SectionRow>) = lines.iter().partition(|l| moved(l));
+    (!lines.is_empty()).then(|| {
         html! {
             h4 { (table.title) }
             @if !shown.is_empty() {

@@ -59,20 +59,20 @@ const KEPT: &[Attribute] = &[
 
 /// The attributes of `device` that the driver knows; `device` came from the driver.
 pub(crate) fn read(device: CUdevice) -> BTreeMap<String, i64> {
-    let told = |attribute: &Attribute| {
+    let value_of = |attribute: &Attribute| {
         let name = format!("{attribute:?}");
         // SAFETY: the driver gave the device out.
         let value = unsafe { result::device::get_attribute(device, *attribute) }.ok()?;
         Some((name.strip_prefix(PREFIX)?.to_lowercase(), i64::from(value)))
     };
-    KEPT.iter().filter_map(told).collect()
+    KEPT.iter().filter_map(value_of).collect()
 }
 
 /// The attributes among `names` that the driver reports for its `device`. They are queried by their
 /// numbers, since cudarc's bindings may be older than the driver.
 pub(crate) fn query(device: CUdevice, names: &[String]) -> BTreeMap<String, i64> {
     type Ask = unsafe extern "C" fn(*mut c_int, c_int, CUdevice) -> CUresult;
-    let told = |name: &String| {
+    let value_of = |name: &String| {
         let (number, mut value) = (attribute_number(name)?, 0);
         // SAFETY: the symbol has this type (cuda.h), with the enumeration as the integer that it is
         // in C; the driver gave the device out and writes one integer.
@@ -82,7 +82,7 @@ pub(crate) fn query(device: CUdevice, names: &[String]) -> BTreeMap<String, i64>
         };
         (code == CUresult::CUDA_SUCCESS).then(|| (name.clone(), i64::from(value)))
     };
-    names.iter().filter_map(told).collect()
+    names.iter().filter_map(value_of).collect()
 }
 
 #[cfg(test)]

@@ -203,8 +203,8 @@ fn read_changes(
             },
         };
         before = began;
-        let told = heard.map_or(Ok(()), |heard| tell.send(heard));
-        if told.is_err() || stops.recv_timeout(PAUSE) != Err(RecvTimeoutError::Timeout) {
+        let sent = heard.map_or(Ok(()), |heard| tell.send(heard));
+        if sent.is_err() || stops.recv_timeout(PAUSE) != Err(RecvTimeoutError::Timeout) {
             return;
         }
     }

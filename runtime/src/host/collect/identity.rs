@@ -18,11 +18,13 @@ pub(crate) fn numbers(stream: &CudaStream) -> (Option<u64>, Option<u64>) {
     // SAFETY: both symbols, if they exist, have these types (cuda.h); a null context is the current
     // one, the stream lives through the call, and each call writes one number.
     unsafe {
-        let told = |code| code == sys::CUresult::CUDA_SUCCESS;
+        let is_known = |code| code == sys::CUresult::CUDA_SUCCESS;
         let of_context = library::find::<ContextId>(b"cuCtxGetId\0");
         let of_stream = library::find::<StreamId>(b"cuStreamGetId\0");
-        let context_told = of_context.is_some_and(|ask| told(ask(ptr::null_mut(), &mut context)));
-        let stream_told = of_stream.is_some_and(|ask| told(ask(stream.cu_stream(), &mut number)));
+        let context_told =
+            of_context.is_some_and(|ask| is_known(ask(ptr::null_mut(), &mut context)));
+        let stream_told =
+            of_stream.is_some_and(|ask| is_known(ask(stream.cu_stream(), &mut number)));
         (context_told.then_some(context), stream_told.then_some(number))
     }
 }

@@ -53,8 +53,8 @@ pub(crate) struct ReplyError(io::Error);
 impl fmt::Display for ReplyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The harness adds the prefix.
-        let said = UNWRITTEN_REPLY.trim_start_matches("gpuprof: ");
-        write!(f, "{said}{}", self.0)
+        let beginning = UNWRITTEN_REPLY.trim_start_matches("gpuprof: ");
+        write!(f, "{beginning}{}", self.0)
     }
 }
 

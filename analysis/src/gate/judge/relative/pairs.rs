@@ -22,18 +22,18 @@ pub(super) struct Lacks {
 impl Lacks {
     /// Their verdict, and its reason.
     pub(super) fn first(&self) -> Option<(Verdict, String)> {
-        let told = |all: &[String]| match all {
+        let summary = |all: &[String]| match all {
             [one] => one.clone(),
             [first, more @ ..] => format!("{first}, and {} more", more.len()),
             [] => String::new(),
         };
         if !self.missing.is_empty() {
-            return Some((Verdict::Missing, told(&self.missing)));
+            return Some((Verdict::Missing, summary(&self.missing)));
         }
         if !self.unavailable.is_empty() {
-            return Some((Verdict::Unavailable, told(&self.unavailable)));
+            return Some((Verdict::Unavailable, summary(&self.unavailable)));
         }
-        (!self.unstable.is_empty()).then(|| (Verdict::Inconclusive, told(&self.unstable)))
+        (!self.unstable.is_empty()).then(|| (Verdict::Inconclusive, summary(&self.unstable)))
     }
 }
 

@@ -37,6 +37,6 @@ const VARIABLES: [&str; 18] = [
 /// # Errors
 /// The system gives it no random name (exit code 107).
 pub(in crate::commands) fn start() -> Result<Start> {
-    let told = |&name: &&str| Some((name.to_owned(), env::var(name).ok()?));
-    Start::now(VARIABLES.iter().filter_map(told).collect::<BTreeMap<_, _>>())
+    let variable = |&name: &&str| Some((name.to_owned(), env::var(name).ok()?));
+    Start::now(VARIABLES.iter().filter_map(variable).collect::<BTreeMap<_, _>>())
 }
