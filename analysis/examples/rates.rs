@@ -14,7 +14,7 @@ use std::fs;
 use std::path::Path;
 
 use gpuprof_analysis::gate::budget::Budget;
-use gpuprof_analysis::gate::default_gate::default_gate;
+use gpuprof_analysis::gate::default_time_limit::default_gate;
 use gpuprof_analysis::gate::forecast;
 use gpuprof_analysis::gate::rates::{Draw, Rates, Trial as StoredTrial, rates};
 use gpuprof_analysis::gate::simulate::{FixedTrial, Pool, Shares, Trial};

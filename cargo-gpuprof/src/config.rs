@@ -21,13 +21,13 @@ use crate::options::types::*;
 use crate::options::{ConfigFile, settings};
 use gpuprof_system::error::{Failure, Result};
 
-mod elsewhere;
 mod metrics;
-mod written;
+mod not_settings;
+mod written_threshold;
 
-pub use elsewhere::elsewhere;
 pub use metrics::{MetricDefinition, Metrics};
-pub use written::Written;
+pub use not_settings::elsewhere;
+pub use written_threshold::Written;
 
 /// The path of the file, below the workspace root.
 pub const DEFAULT_PATH: &str = ".config/gpuprof.toml";

@@ -9,7 +9,7 @@
 use camino::Utf8Path;
 use cargo_gpuprof::options::Repeats;
 use gpuprof_analysis::gate::calibrate::SLOWDOWN_PERCENT;
-use gpuprof_analysis::gate::default_gate::default_gate;
+use gpuprof_analysis::gate::default_time_limit::default_gate;
 use gpuprof_analysis::gate::rates::{Draw, Rates, Trial, rates};
 use gpuprof_engine::store::document;
 use gpuprof_model::metric::Catalogue;

@@ -9,7 +9,7 @@ mod slice;
 
 use crate::plan::{Checked, PlannedSeries};
 use crate::schedule::partition::{Part, Partition, PartitionBy, Slices};
-use crate::store::baseline::Baselines;
+use crate::store::baselines::Baselines;
 use crate::store::manifest::{OutlineSeries, ranges};
 use camino::Utf8Path;
 use gpuprof_analysis::gate::applied_thresholds::ConfiguredThreshold;

@@ -8,9 +8,9 @@ mod absent;
 mod agree;
 mod chosen;
 mod judged;
+mod merged_run;
 mod parts;
 mod spans;
-mod union;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::run::SharedRows;
@@ -18,7 +18,7 @@ use gpuprof_model::run::SharedRows;
 pub use absent::Absent;
 pub use chosen::Prefer;
 use gpuprof_system::error::{Failure, Result};
-pub use union::Union;
+pub use merged_run::Union;
 
 use crate::store::manifest::Outline;
 use crate::store::slices::{self, StoredSlice};

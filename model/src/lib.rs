@@ -31,7 +31,7 @@ pub mod machine;
 pub mod measurement;
 pub mod metric;
 pub mod notice;
-pub mod nvtx;
+pub mod nvtx_pattern;
 pub mod occupancy;
 mod operators;
 pub mod over_time;

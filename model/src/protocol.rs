@@ -17,7 +17,7 @@ use crate::configuration::Configuration;
 use crate::declared::{DeclaredEntry, DeclaredKernel, LaunchableInstance};
 use crate::failure::{Denial, RefusedMetric};
 use crate::measurement::{DeviceRecord, PassOutcome};
-use crate::nvtx::NvtxPattern;
+use crate::nvtx_pattern::NvtxPattern;
 use crate::over_time::SampledCounter;
 use crate::series::{Listed, SeriesId};
 use crate::space::Space;

@@ -32,7 +32,7 @@ use crate::measurement::{
     Unverified, Verification,
 };
 use crate::metric::{Catalogue, built_in};
-use crate::nvtx::NvtxPattern;
+use crate::nvtx_pattern::NvtxPattern;
 use crate::over_time::{CountersOverTime, SampledCounter};
 use crate::parts::PartResult;
 use crate::protocol::{CounterRange, Replay};

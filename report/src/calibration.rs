@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use gpuprof_analysis::gate::calibrate::{Calibrated, SLOWDOWN_PERCENT, draws};
-use gpuprof_analysis::gate::default_gate::default_gate;
+use gpuprof_analysis::gate::default_time_limit::default_gate;
 use gpuprof_analysis::gate::forecast::Forecast;
 use gpuprof_analysis::gate::rates::Rates;
 use gpuprof_analysis::sequential::FAIL_BUDGET;

@@ -13,8 +13,8 @@ use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::{FileLine, Layer};
 
 use crate::gate::baseline::Against;
-use crate::gate::default_gate::default_gate;
 use crate::gate::default_thresholds::default_thresholds;
+use crate::gate::default_time_limit::default_gate;
 
 /// A threshold and its origin.
 #[derive(Debug, Clone, PartialEq)]

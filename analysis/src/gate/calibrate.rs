@@ -15,7 +15,7 @@ use gpuprof_model::threshold::Statistic;
 use serde::Serialize;
 
 use crate::change::resolution;
-use crate::gate::default_gate::default_gate;
+use crate::gate::default_time_limit::default_gate;
 use crate::gate::prediction::smallest_caught;
 use crate::gate::rates::{Draw, Rates, Trial, rates};
 use crate::stats::median::median;

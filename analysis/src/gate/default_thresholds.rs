@@ -8,7 +8,7 @@ use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::SeriesResult;
 use gpuprof_model::threshold::{self, Threshold};
 
-use crate::gate::default_gate::default_gate;
+use crate::gate::default_time_limit::default_gate;
 use crate::view::best;
 use crate::view::columns::TOTALS;
 

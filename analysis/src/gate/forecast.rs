@@ -11,7 +11,7 @@ use gpuprof_model::threshold::Statistic;
 use serde::Serialize;
 
 use crate::change::resolution;
-use crate::gate::default_gate::DEFAULT_PERCENT;
+use crate::gate::default_time_limit::DEFAULT_PERCENT;
 use crate::gate::simulate::{Pool, Shares, Trial};
 use crate::sequential::{CriticalValues, Most};
 use crate::stats::random::SEED;

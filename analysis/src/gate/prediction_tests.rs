@@ -1,7 +1,7 @@
 use super::*;
 use crate::fixture::{self, finished, gpu_pass, point, series};
 use crate::gate::applied_thresholds::{Counterpart, plan};
-use crate::gate::default_gate::default_gate;
+use crate::gate::default_time_limit::default_gate;
 use crate::gate::judge::{Baseline, JudgeContext, judge};
 use crate::stats::random::SplitMix;
 use gpuprof_model::verdict::{Layer, Verdict};

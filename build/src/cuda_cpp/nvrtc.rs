@@ -4,7 +4,7 @@
 //! place that was looked at and the one command that installs what is missing.
 
 mod child;
-mod search;
+mod product;
 
 use std::fmt;
 use std::fs;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub(super) use child::{Ended, Job, NoReply, Reply, Request, ask};
 pub use child::{SUBCOMMAND, run_child};
 use gpuprof_cupti::locate::{SearchAttempt, SearchLocation};
-pub use search::{NVRTC, Search};
+pub use product::{NVRTC, Search};
 
 use super::cache::Cache;
 use super::error::Error;

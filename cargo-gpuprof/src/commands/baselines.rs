@@ -9,7 +9,7 @@ use super::stored::{places, write};
 use super::table::{Listed, list};
 use crate::options::{BaselineAction, BaselineOptions};
 use gpuprof_analysis::view::View;
-use gpuprof_engine::store::baseline::{self, Baselines, StoredBaseline, without_samples};
+use gpuprof_engine::store::baselines::{self, Baselines, StoredBaseline, without_samples};
 use gpuprof_engine::store::document;
 use gpuprof_report as report;
 use gpuprof_report::{Format, FormatSettings, Screen};
@@ -43,7 +43,7 @@ pub fn baseline(options: &BaselineOptions, screen: Screen, out: &mut impl Write)
         }
         BaselineAction::Export { name, file, samples } => {
             let run = document::read(&kept(name)?.path)?;
-            baseline::write(file, &trimmed(run, *samples))?;
+            baselines::write(file, &trimmed(run, *samples))?;
             console::say(format_args!("wrote {file}"));
             Ok(())
         }
@@ -68,10 +68,10 @@ fn keep(baselines: &Baselines, name: &str, checked_in: bool, run: &Run) -> Resul
         fs::remove_file(&path).map_err(Failure::writing(&path))?;
         return keep(baselines, name, checked_in, run);
     }
-    let lost = baseline::lost(&path, run);
-    baseline::write(&path, run)?;
+    let lost = baselines::lost(&path, run);
+    baselines::write(&path, run)?;
     console::say(format_args!("baseline `{name}` is run {} in {path}", run.id));
-    lost.iter().chain(&baseline::unfinished(run)).for_each(console::say);
+    lost.iter().chain(&baselines::unfinished(run)).for_each(console::say);
     Ok(())
 }
 

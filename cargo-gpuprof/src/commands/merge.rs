@@ -25,7 +25,7 @@ use crate::options::MergeOptions;
 use gpuprof_catalogue::rules;
 use gpuprof_engine::merge::{Slices, Union};
 use gpuprof_engine::store::RunFolder;
-use gpuprof_engine::store::baseline::Baselines;
+use gpuprof_engine::store::baselines::Baselines;
 use gpuprof_system::console;
 use gpuprof_system::error::{Failure, Result};
 

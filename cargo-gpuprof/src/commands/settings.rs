@@ -21,7 +21,7 @@ use crate::options::{
 };
 use gpuprof_analysis::gate::outcome::Gate;
 use gpuprof_catalogue::sections::Sections;
-use gpuprof_engine::store::baseline::is_path;
+use gpuprof_engine::store::baselines::is_path;
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 

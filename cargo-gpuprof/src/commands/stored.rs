@@ -31,7 +31,7 @@ use gpuprof_build::host;
 use gpuprof_build::revision::Repository;
 use gpuprof_catalogue::rules;
 use gpuprof_catalogue::sections::Sections;
-use gpuprof_engine::store::baseline::Baselines;
+use gpuprof_engine::store::baselines::Baselines;
 use gpuprof_engine::store::document;
 use gpuprof_report::{Format, FormatSettings};
 use gpuprof_system::console::Notes;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use camino::Utf8PathBuf;
 use clap::Args;
 use gpuprof_model::machine::Chip;
-use gpuprof_model::nvtx::NvtxPattern;
+use gpuprof_model::nvtx_pattern::NvtxPattern;
 use gpuprof_model::protocol::CounterRange;
 use gpuprof_model::suggest::did_you_mean;
 

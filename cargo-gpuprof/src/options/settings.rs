@@ -20,7 +20,7 @@ pub(crate) mod types {
 
     pub(crate) use camino::Utf8PathBuf;
     pub(crate) use gpuprof_model::machine::Chip;
-    pub(crate) use gpuprof_model::nvtx::NvtxPattern;
+    pub(crate) use gpuprof_model::nvtx_pattern::NvtxPattern;
     pub(crate) use gpuprof_model::protocol::CounterRange;
 
     pub(crate) use crate::options::{

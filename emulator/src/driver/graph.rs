@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::current::{on_stream, with_context, with_healthy};
-use super::graphs::{Node, ordered};
+use super::graph_state::{Node, ordered};
 use super::pointers::{Handle, Handles, HostFunction, Out, Target, call_host};
 use super::state::{Driver, Work};
 use std::ffi::{c_uint, c_ulonglong};

@@ -24,7 +24,7 @@ mod function;
 mod graph;
 mod graph_memory;
 mod graph_nodes;
-mod graphs;
+mod graph_state;
 mod library;
 mod link;
 mod linker;

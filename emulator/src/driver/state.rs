@@ -1,7 +1,7 @@
 //! The driver's state between calls.
 
 use super::code::Code;
-use super::graphs::Graphs;
+use super::graph_state::Graphs;
 use super::linker::Linker;
 use super::log::Log;
 use super::order::Order;

@@ -7,6 +7,7 @@
 mod bounds;
 mod code;
 mod cost;
+mod interval;
 mod l2_atomics;
 mod limit;
 mod machine;
@@ -108,7 +109,7 @@ pub fn estimate(
     limits.push((Limit::Latency, work_ns - longest));
     limits.push((Limit::Tail, work_ns * shape.empty_share()));
     limits.sort_by(|(one, a), (other, b)| b.total_cmp(a).then(one.cmp(other)));
-    let spread = rates.spread(limits[0].0, machine.is_some());
+    let spread = interval::interval_factor(rates, limits[0].0, machine.is_some());
     Some(Estimate {
         duration_ns,
         low_ns: duration_ns / spread,

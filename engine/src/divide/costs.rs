@@ -7,7 +7,7 @@ use gpuprof_system::error::{Failure, Result};
 
 use crate::plan::PlannedSeries;
 use crate::schedule::partition::Method;
-use crate::store::baseline::Baselines;
+use crate::store::baselines::Baselines;
 
 /// The cost of a configuration of each series, in microseconds of a device, from a stored run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::Checks;
-use gpuprof_model::nvtx::NvtxPattern;
+use gpuprof_model::nvtx_pattern::NvtxPattern;
 use gpuprof_model::protocol::{CounterRange, Sampling};
 
 use crate::plan::Side;

@@ -14,7 +14,7 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 use gpuprof_system::error::Result;
 
-use super::union::Union;
+use super::merged_run::Union;
 use crate::store::manifest::{OwnSeries, OwnThreshold};
 
 impl Union {

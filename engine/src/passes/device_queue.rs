@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::state::{self, State};
 use super::sweep::{Planned, Sweep};
 use crate::execute::{Execution, Pipeline};
-use crate::schedule::queue::{CounterSteps, Queue};
+use crate::schedule::job_order::{CounterSteps, Queue};
 use crate::schedule::{Batch, Interleave, Job, batches, schedule};
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
 

@@ -11,7 +11,7 @@ use super::state::State;
 use crate::execute::{Execution, NeededFiles};
 use crate::plan::PlannedSeries;
 use crate::plan::Side;
-use crate::schedule::assignment::Assignment;
+use crate::schedule::device_assignment::Assignment;
 use crate::schedule::{Interleave, Isolate, Pairs};
 use crate::store::journal::Replayed;
 use gpuprof_analysis::sequential::Most;

@@ -1,15 +1,15 @@
 //! The schedule: which slice and which device measures what, in which order, in which processes.
 //! Pure.
 
-pub mod assignment;
 mod counters;
+pub mod device_assignment;
 mod images;
 mod isolate;
 mod job;
+pub mod job_order;
 mod pairs;
 pub mod partition;
 mod pass_order;
-pub mod queue;
 
 pub use counters::{Collected, Counters};
 pub use images::{Handover, Image, MOST_TOGETHER, hand_over};

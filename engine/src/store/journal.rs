@@ -8,8 +8,8 @@
 //! if locks are unreliable.
 
 mod checksum;
-mod difference;
 mod grouped;
+mod identity_difference;
 mod line;
 mod reader;
 mod replayed;
@@ -33,7 +33,7 @@ use gpuprof_system::error::{Failure, Result};
 use line::Line;
 use replayed::{Parsed, parse};
 
-pub use difference::{Difference, Values};
+pub use identity_difference::{Difference, Values};
 pub use line::Start;
 pub use replayed::Replayed;
 pub use rows::Rows;

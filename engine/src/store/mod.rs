@@ -2,7 +2,7 @@
 //!
 //! Every file is written whole or not at all.
 
-pub mod baseline;
+pub mod baselines;
 pub mod document;
 mod file_lock;
 pub mod history;

@@ -49,7 +49,7 @@ use gpuprof_engine::emulator::{emulator_folder, nvtx_library};
 use gpuprof_engine::execute::{HarnessProcess, SideModules};
 use gpuprof_engine::passes::Stopwatch;
 use gpuprof_engine::plan::{self, Both, Checked, Selection, Side};
-use gpuprof_engine::store::baseline::Baselines;
+use gpuprof_engine::store::baselines::Baselines;
 use gpuprof_engine::store::plans::Plans;
 use gpuprof_engine::store::{RunFolder, document};
 use gpuprof_system::error::{Failure, Result};

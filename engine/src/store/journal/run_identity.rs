@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::Axis;
 use gpuprof_model::machine::{Backend, CacheControl, Chip, ClockControl};
-use gpuprof_model::nvtx::NvtxPattern;
+use gpuprof_model::nvtx_pattern::NvtxPattern;
 use gpuprof_model::protocol::{CounterRange, Replay};
 use serde::{Deserialize, Serialize};
 

@@ -21,8 +21,8 @@
 mod instructions;
 #[cfg(target_arch = "nvptx64")]
 mod loops;
+mod operations;
 mod scope;
-mod types;
 mod view;
 
 /// The orderings of `core::sync::atomic`.
@@ -38,8 +38,8 @@ mod view;
 #[doc(alias("memory_order", "AtomicOrdering"))]
 pub use core::sync::atomic::Ordering;
 
+pub use operations::{AtomicAdd, AtomicBits, AtomicOrder, AtomicValue};
 pub use scope::{Block, Device, GlobalMemory, Memory, Scope, SharedMemory, System};
-pub use types::{AtomicAdd, AtomicBits, AtomicOrder, AtomicValue};
 pub use view::Atomic;
 
 /// Orders this thread's earlier accesses before its later ones, for the threads of the scope `S`:

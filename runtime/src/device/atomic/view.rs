@@ -4,8 +4,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering;
 
+use super::operations::{AtomicAdd, AtomicBits, AtomicCount, AtomicOrder, AtomicValue};
 use super::scope::{Device, GlobalMemory, Memory, Scope, SharedMemory};
-use super::types::{AtomicAdd, AtomicBits, AtomicCount, AtomicOrder, AtomicValue};
 
 /// An element that threads access atomically: like std's `AtomicU32`, with a scope.
 ///

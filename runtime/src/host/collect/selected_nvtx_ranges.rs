@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
-use gpuprof_model::nvtx::NvtxPattern;
+use gpuprof_model::nvtx_pattern::NvtxPattern;
 
 use crate::host::collect::nvtx::RangeListener;
 use crate::host::error::{Error, Result};

@@ -24,7 +24,7 @@ use gpuprof_analysis::gate::run::rejudge_each;
 use gpuprof_catalogue::chips::is_installed;
 use gpuprof_catalogue::sections::{self, Sections};
 use gpuprof_engine::store::RunFolder;
-use gpuprof_engine::store::baseline::Baselines;
+use gpuprof_engine::store::baselines::Baselines;
 use gpuprof_system::error::{Failure, Result};
 
 /// Judges the stored run `name` against the baseline.

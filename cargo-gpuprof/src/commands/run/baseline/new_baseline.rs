@@ -6,7 +6,7 @@
 
 use camino::Utf8Path;
 use gpuprof_analysis::gate::outcome::RunOutcome;
-use gpuprof_engine::store::baseline;
+use gpuprof_engine::store::baselines;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Run, Status};
 use gpuprof_system::console::{self, Notes};
@@ -56,8 +56,8 @@ impl<'a> NewBaseline<'a> {
             console::say(format_args!("not kept as baseline `{name}`: {obstacle}"));
             return Ok(());
         }
-        let lost = baseline::lost(path, run);
-        baseline::write(path, run)?;
+        let lost = baselines::lost(path, run);
+        baselines::write(path, run)?;
         notes.say(format_args!("kept as baseline `{name}` in {path}"));
         lost.iter().for_each(console::say);
         Ok(())

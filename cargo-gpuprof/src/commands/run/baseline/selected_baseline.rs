@@ -8,7 +8,7 @@ use crate::commands::selection::Named;
 use crate::commands::settings::Settings;
 use crate::commands::stored::refuse_quick;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
-use gpuprof_engine::store::baseline::{Baselines, ResolvedBaseline};
+use gpuprof_engine::store::baselines::{Baselines, ResolvedBaseline};
 use gpuprof_system::error::{Failure, Result};
 
 /// The baseline of the run, read before anything runs.

@@ -20,7 +20,7 @@ use gpuprof_build::host::Harness;
 use gpuprof_engine::device::{Hold, HoldRequest, of_one_model};
 use gpuprof_engine::discover;
 use gpuprof_engine::execute::HarnessProcess;
-use gpuprof_engine::schedule::assignment::Assignment;
+use gpuprof_engine::schedule::device_assignment::Assignment;
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;

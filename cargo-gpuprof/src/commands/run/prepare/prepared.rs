@@ -26,7 +26,7 @@ use crate::options::{CacheControl, Interleave, Isolate, Purpose, Repeats};
 use gpuprof_engine::device::shared_profiler;
 use gpuprof_engine::execute::{Ahead, Execution, HarnessProcess, Modules};
 use gpuprof_engine::plan::{Both, Checked};
-use gpuprof_engine::schedule::assignment::Assignment;
+use gpuprof_engine::schedule::device_assignment::Assignment;
 use gpuprof_engine::store::journal::RunIdentity;
 use gpuprof_engine::store::plans::Plans;
 use gpuprof_system::interrupt::Interrupt;

@@ -23,8 +23,8 @@ mod graph;
 mod graph_memory;
 #[path = "../../../../../emulator/src/driver/graph_nodes.rs"]
 mod graph_nodes;
-#[path = "../../../../../emulator/src/driver/graphs.rs"]
-mod graphs;
+#[path = "../../../../../emulator/src/driver/graph_state.rs"]
+mod graph_state;
 mod ledger;
 #[path = "../../../../../emulator/src/driver/library.rs"]
 mod library;

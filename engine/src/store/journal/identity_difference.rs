@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use gpuprof_model::machine::{Backend, CacheControl, Chip, ClockControl};
-use gpuprof_model::nvtx::NvtxPattern;
+use gpuprof_model::nvtx_pattern::NvtxPattern;
 use gpuprof_model::protocol::{CounterRange, Replay};
 use gpuprof_model::words::Word;
 

@@ -287,5 +287,5 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 #[cfg(test)]
-#[path = "baseline_tests.rs"]
+#[path = "baselines_tests.rs"]
 mod tests;
