@@ -93,13 +93,13 @@ pub fn number(result: &MetricResult, statistic: Statistic) -> Result<f64, &str> 
 
 /// The number that `statistic` names, of each process.
 pub fn processes(result: &MetricResult, statistic: Statistic) -> Vec<f64> {
-    let of = |p: &ProcessValue| match statistic {
+    let statistic_of = |p: &ProcessValue| match statistic {
         Statistic::Median => p.median,
         Statistic::P95 => p.p95,
         Statistic::Min => p.min,
         Statistic::Mean => p.mean,
     };
-    result.processes.iter().map(of).collect()
+    result.processes.iter().map(statistic_of).collect()
 }
 
 /// Whether one of several processes of `row` collected `result`, so that its scatter is unknown, or

@@ -120,8 +120,8 @@ pub fn timelines(
             }
         }
     }
-    let of = |(key, values): (Key<'_>, _)| timeline(key.5, values, &dates, last);
-    let mut all: Vec<Timeline> = found.into_iter().filter_map(of).collect();
+    let to_timeline = |(key, values): (Key<'_>, _)| timeline(key.5, values, &dates, last);
+    let mut all: Vec<Timeline> = found.into_iter().filter_map(to_timeline).collect();
     let able = |t: &&Timeline| t.class == Class::Noisy && t.points.len() >= 2 * LEAST;
     #[expect(clippy::cast_precision_loss, reason = "timelines are counted")]
     let level = LEVEL / (all.iter().filter(able).count().max(1) as f64);

@@ -134,11 +134,11 @@ fn names(kernel: &Kernel, item: &ItemFn) -> Vec<TokenStream> {
         }];
     }
     let named = format_ident!("{function}_ptx_name");
-    let of = kernel.instances.iter().map(|instance| {
+    let entries = kernel.instances.iter().map(|instance| {
         let (symbol, values) = (&instance.symbol, &instance.values);
         quote!((#symbol, || #named::<#(#values),*>()))
     });
-    of.collect()
+    entries.collect()
 }
 
 /// The parameters of the entry point for one parameter: a slice is an address and a number of

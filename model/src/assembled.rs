@@ -118,7 +118,7 @@ impl Fusable {
         let body = body(ptx, symbol)?;
         let text = if Frame::parse(ptx, symbol).calls { ptx } else { body };
         let text = without_comments(text);
-        let of = |width: &str| {
+        let fusable = |width: &str| {
             let statements = text.split(';').filter_map(|statement| operands(statement, width));
             let (products, sums): (Vec<_>, Vec<_>) =
                 statements.partition(|(operation, _)| *operation == "mul");
@@ -127,7 +127,7 @@ impl Fusable {
             let count = sums.iter().filter(|(_, names)| takes_one(names)).count();
             u32::try_from(count).unwrap_or(u32::MAX)
         };
-        Some(Self { fp32: of(".f32"), fp64: of(".f64") })
+        Some(Self { fp32: fusable(".f32"), fp64: fusable(".f64") })
     }
 }
 

@@ -110,7 +110,7 @@ impl Estimate {
     #[must_use]
     pub fn join(mut self, next: Self) -> Self {
         let duration_ns = self.duration_ns + next.duration_ns;
-        let of = |estimate: &Self, limit: Limit| -> f64 {
+        let limit_time = |estimate: &Self, limit: Limit| -> f64 {
             let found = estimate.limits.iter().find(|share| share.limit == limit);
             found.map_or(0.0, |found| found.share * estimate.duration_ns.0)
         };
@@ -118,7 +118,7 @@ impl Estimate {
             self.limits.iter().chain(&next.limits).map(|share| share.limit).collect();
         limits.sort_unstable();
         limits.dedup();
-        let share = |limit| (of(&self, limit) + of(&next, limit)) / duration_ns.0;
+        let share = |limit| (limit_time(&self, limit) + limit_time(&next, limit)) / duration_ns.0;
         let mut limits: Vec<LimitShare> =
             limits.into_iter().map(|limit| LimitShare { limit, share: share(limit) }).collect();
         limits.sort_by(|one, other| other.share.total_cmp(&one.share));

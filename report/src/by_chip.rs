@@ -74,8 +74,8 @@ fn axes(series: &SeriesResult, rows: &[&ConfigurationResult]) -> Vec<Column> {
 
 /// One scale for all chips, so that columns can be compared.
 fn scale(group: &ByChip<'_>, metric: &str) -> Scale {
-    let of = |series: &&SeriesResult| columns::unit_and_class(metric, &series.configurations);
-    let unit = group.series.iter().find_map(of).map_or(Unit::Count, |(unit, _)| unit);
+    let unit_in = |series: &&SeriesResult| columns::unit_and_class(metric, &series.configurations);
+    let unit = group.series.iter().find_map(unit_in).map_or(Unit::Count, |(unit, _)| unit);
     let rows = group.series.iter().flat_map(|series| &series.configurations);
     let values: Vec<f64> = rows.filter_map(|row| best::value(row, metric)).collect();
     let scale = Scale::choose(unit, &values);

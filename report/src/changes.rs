@@ -70,7 +70,7 @@ fn line(alike: &[&Change], rows: &[ConfigurationResult]) -> Line {
     let count = |of: fn(&Change) -> &str| {
         alike.iter().map(|change| of(change)).collect::<BTreeSet<_>>().len()
     };
-    let what = match count(|change| &change.metric) {
+    let metrics_text = match count(|change| &change.metric) {
         1 => first.metric.clone(),
         metrics => format!("{metrics} metrics"),
     };
@@ -79,7 +79,7 @@ fn line(alike: &[&Change], rows: &[ConfigurationResult]) -> Line {
         configurations => format!("{configurations} configurations"),
     };
     let text = first.reason.clone().unwrap_or_default();
-    Line { outcome: first.outcome, subject: format!("{place}  {what}"), text }
+    Line { outcome: first.outcome, subject: format!("{place}  {metrics_text}"), text }
 }
 
 /// The line of `change`, with `sign` in front of its values.

@@ -176,9 +176,9 @@ pub(super) fn unfinished_list(run: &Run) -> Option<List> {
         .iter()
         .flat_map(|series| {
             let name = names.shorten(&series.id.to_string()).into_owned();
-            let of = move |note: Note| format!("{name} at {}: {}", note.subject, note.text);
+            let reason = move |note: Note| format!("{name} at {}: {}", note.subject, note.text);
             let notes = notes::unfinished(&series.configurations).into_iter();
-            notes.filter(|note| note.weight == Weight::Bad).map(of)
+            notes.filter(|note| note.weight == Weight::Bad).map(reason)
         })
         .collect();
     let more = reasons.len().saturating_sub(REASONS);

@@ -214,8 +214,8 @@ fn flaky(row: &ConfigurationResult) -> TestCaseStatus {
 
 /// How long a configuration was timed, in all of its processes.
 fn timed(row: &ConfigurationResult) -> Option<Duration> {
-    let of = |timing: &Timing| timing.warmup_ns.0 + timing.samples_ns.iter().sum::<f64>();
-    let nanoseconds: f64 = row.timings.iter().map(of).sum();
+    let total_ns = |timing: &Timing| timing.warmup_ns.0 + timing.samples_ns.iter().sum::<f64>();
+    let nanoseconds: f64 = row.timings.iter().map(total_ns).sum();
     Duration::try_from_secs_f64(nanoseconds / 1e9).ok().filter(|time| !time.is_zero())
 }
 

@@ -56,11 +56,11 @@ fn peers(peers: &[Peer]) -> String {
     if peers.is_empty() {
         return "no other GPU in the process".to_owned();
     }
-    let of = |peer: &Peer| {
+    let access_text = |peer: &Peer| {
         let word = if peer.access { "yes" } else { "no" };
         format!("device {}: {word}", peer.device)
     };
-    let all: Vec<String> = peers.iter().map(of).collect();
+    let all: Vec<String> = peers.iter().map(access_text).collect();
     format!("access to the memory of {}", all.join(", "))
 }
 

@@ -235,8 +235,12 @@ fn hidden(series: &SeriesResult) -> Option<Note> {
 /// Columns with values from another source than the device in the heading.
 fn unexpected_sources(series: &SeriesResult, columns: &[String]) -> Option<Note> {
     let declared = |name: &&String| {
-        let of = |row| best::result(row, name).filter(|result| result.value.is_ok());
-        series.configurations.iter().filter_map(of).any(|result| result.source == Source::Declared)
+        let known_result = |row| best::result(row, name).filter(|result| result.value.is_ok());
+        series
+            .configurations
+            .iter()
+            .filter_map(known_result)
+            .any(|result| result.source == Source::Declared)
     };
     let names: Vec<&str> = columns.iter().filter(declared).map(String::as_str).collect();
     (!names.is_empty()).then(|| Note {

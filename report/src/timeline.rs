@@ -63,12 +63,12 @@ fn title(row: &ConfigurationResult, timeline: &Timeline, near: Option<&[Neighbou
     let Some(near) = near else { return format!("{begin} in order, without measured times") };
     let sum = |of: fn(&Neighbourhood) -> u64| text(near.iter().map(of).sum());
     let end = timeline.work.iter().filter_map(|work| Some(work.time?.end_ns)).max();
-    let of = match timeline.more_work {
+    let shown_part = match timeline.more_work {
         0 => String::new(),
         _ => format!(", of which the first {}", timeline.work.len()),
     };
     format!(
-        "{begin}{of} in {}, device idle {}, overlap {}",
+        "{begin}{shown_part} in {}, device idle {}, overlap {}",
         text(end.unwrap_or_default()),
         sum(|near| near.idle_ns),
         sum(|near| near.overlap_ns)
@@ -109,12 +109,12 @@ fn calls(row: &ConfigurationResult, timeline: &Timeline) -> Option<Range> {
         column("time", true, &|row| text(row.nanoseconds)),
         column("thread", true, &|row| row.thread.to_string()),
     ];
-    let of = match timeline.more_calls {
+    let shown_part = match timeline.more_calls {
         0 => String::new(),
         _ => format!("the first {} ", timeline.calls.len()),
     };
     (!rows.is_empty()).then(|| Range {
-        title: format!("{of}driver calls of {}", row.configuration),
+        title: format!("{shown_part}driver calls of {}", row.configuration),
         sheet: Sheet { axes: columns, metrics: Vec::new() },
         more: (more > 0).then(|| format!("and {more} more functions")),
     })
@@ -124,7 +124,7 @@ fn calls(row: &ConfigurationResult, timeline: &Timeline) -> Option<Range> {
 /// `fill 4 KiB on device 1`.
 pub(super) fn describe(row: &ConfigurationResult, work: &Work) -> String {
     let amount = |bytes: u64| Quantity::new(bytes as f64, Unit::Bytes);
-    let what = match &work.kind {
+    let description = match &work.kind {
         WorkKind::Launch(at) => row.launches.get(*at).map_or_else(
             || format!("launch {}", at + 1),
             |launch| {
@@ -142,8 +142,8 @@ pub(super) fn describe(row: &ConfigurationResult, work: &Work) -> String {
         WorkKind::Fill { bytes } => format!("fill {}", amount(*bytes)),
     };
     match work.device {
-        Some(device) => format!("{what} on device {device}"),
-        None => what,
+        Some(device) => format!("{description} on device {device}"),
+        None => description,
     }
 }
 

@@ -117,16 +117,16 @@ fn names(
 fn process_name(run: &Run, (slice, device): Owner) -> String {
     let provenance = &run.provenance;
     let record = provenance.slices.iter().find(|record| slice != 0 && record.slice == slice);
-    let of = record.map_or_else(String::new, |record| {
+    let slice_text = record.map_or_else(String::new, |record| {
         format!("slice {slice} of {} on {}: ", record.of, record.host)
     });
     let Some(device) = device else {
         let id = record.map_or(&run.id, |record| &record.run);
-        return format!("{of}cargo gpuprof, run {id}");
+        return format!("{slice_text}cargo gpuprof, run {id}");
     };
     let uuid = provenance.devices.get(device as usize).map(|name| format!(" {}", name.uuid));
     let name = provenance.device.as_ref().map_or("device", |device| &device.name);
-    format!("{of}{name}{}", uuid.unwrap_or_default())
+    format!("{slice_text}{name}{}", uuid.unwrap_or_default())
 }
 
 fn owner(span: &Span) -> Owner {

@@ -150,8 +150,9 @@ fn is_random(folder: &Path) -> bool {
 
 /// Whether the open `file` is the one at `path`.
 fn is_at(file: &File, path: &Path) -> bool {
-    let of = |known: fs::Metadata| (known.dev(), known.ino());
-    file.metadata().is_ok_and(|open| fs::symlink_metadata(path).is_ok_and(|it| of(it) == of(open)))
+    let identity = |known: fs::Metadata| (known.dev(), known.ino());
+    file.metadata()
+        .is_ok_and(|open| fs::symlink_metadata(path).is_ok_and(|it| identity(it) == identity(open)))
 }
 
 #[cfg(test)]

@@ -148,17 +148,17 @@ fn in_vain(
     neighbours: &Neighbours<'_>,
     terms: &AdviceContext<'_>,
 ) -> bool {
-    let of = |at: usize| {
+    let value_of = |at: usize| {
         let values = bound(rule, &read(rule, neighbours.row(at), terms), None);
         values.get(&*tried.name).copied()
     };
-    let Some(own) = of(at) else { return false };
+    let Some(own) = value_of(at) else { return false };
     let step = own.abs() * FOLLOWED;
     let follows = |other: f64| match tried.higher {
         true => other > own + step,
         false => other < own - step,
     };
-    let others = neighbours.of_same_work(at).filter(|other| of(*other).is_some_and(follows));
+    let others = neighbours.of_same_work(at).filter(|other| value_of(*other).is_some_and(follows));
     let followers: Vec<usize> = others.collect();
     !followers.is_empty() && !followers.iter().any(|&other| neighbours.is_faster(other, at))
 }

@@ -112,8 +112,8 @@ fn derived(row: &ConfigurationResult, terms: &AdviceContext<'_>, metric: &str) -
     for (_, reading) in &readings {
         noisy |= reading.low != reading.high;
     }
-    let of = |name: &str| readings.iter().find(|(own, _)| *own == name).map(|(_, r)| r.value);
-    let value = formula.evaluate(of).ok()?;
+    let value_of = |name: &str| readings.iter().find(|(own, _)| *own == name).map(|(_, r)| r.value);
+    let value = formula.evaluate(value_of).ok()?;
     if noisy { Reading::noisy(value) } else { Reading::exact(value) }
 }
 

@@ -88,11 +88,14 @@ impl Cost {
             format!("{accesses} went {}{words}", from_to(rates))
         } else {
             let all = self.words;
-            let what = match kind {
+            let subject = match kind {
                 Kind::Branches => format!("the {all} of {line}"),
                 _ => format!("the {all} of {accesses}"),
             };
-            format!("{what} went {}", from_to([before, after].map(|counts| counts[self.of] as f64)))
+            format!(
+                "{subject} went {}",
+                from_to([before, after].map(|counts| counts[self.of] as f64))
+            )
         };
         Some(((amounts[0] - amounts[1]).abs(), text))
     }

@@ -42,8 +42,8 @@ fn mix<'c>(instructions: impl Iterator<Item = (&'c str, u64)>) -> Mix<'c> {
 /// The opcodes that differ, the largest change first.
 fn changed(before: &Mix<'_>, after: &Mix<'_>) -> Vec<OpcodeChange> {
     let names: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
-    let of = |mix: &Mix<'_>, name: &str| mix.get(name).copied().unwrap_or_default();
-    let change = |name: &str| (name.to_owned(), of(before, name), of(after, name));
+    let count_in = |mix: &Mix<'_>, name: &str| mix.get(name).copied().unwrap_or_default();
+    let change = |name: &str| (name.to_owned(), count_in(before, name), count_in(after, name));
     let all = names.into_iter().map(change);
     let mut changed: Vec<OpcodeChange> = all.filter(|(_, a, b)| a != b).collect();
     changed.sort_by_key(|(_, a, b)| Reverse(a.abs_diff(*b)));

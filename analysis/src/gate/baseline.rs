@@ -311,8 +311,8 @@ pub fn count(changes: &[Change]) -> Vec<(Outcome, usize)> {
         Outcome::New,
         Outcome::Incomparable,
     ];
-    let of = |outcome| (outcome, changes.iter().filter(|c| c.outcome == outcome).count());
-    all.map(of).into_iter().filter(|(_, count)| *count > 0).collect()
+    let count_of = |outcome| (outcome, changes.iter().filter(|c| c.outcome == outcome).count());
+    all.map(count_of).into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
 #[cfg(test)]

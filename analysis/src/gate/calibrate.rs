@@ -54,14 +54,14 @@ pub const SLOWDOWN_PERCENT: f64 = 3.0;
 pub fn rate_default_gate(catalogue: &Catalogue, run: &Run) -> Vec<Rates> {
     let threshold = default_gate();
     let draws = draws(run.series.iter().map(|series| series.configurations.len()).sum());
-    let of = |processes| {
+    let rates_with = |processes| {
         let draw = Draw::Random;
         let slowdown_percent = SLOWDOWN_PERCENT;
         let threshold = &threshold;
         let trial = Trial { catalogue, threshold, processes, slowdown_percent, draws, draw };
         rated(run, trial)
     };
-    RATED.into_iter().filter_map(of).collect()
+    RATED.into_iter().filter_map(rates_with).collect()
 }
 
 /// The rates over all series of `run`.

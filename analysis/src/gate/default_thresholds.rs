@@ -48,7 +48,7 @@ pub fn default_thresholds(
         let mut rows = theirs.into_iter().flat_map(|theirs| &theirs.configurations);
         rows.find_map(|row| Some(row.metrics.get(name)?.direction))
     };
-    let of = |name: &str| {
+    let threshold_on = |name: &str| {
         let metric = catalogue.find(name)?;
         let direction = match metric.direction {
             Direction::Neither => before(name).unwrap_or(Direction::Neither),
@@ -63,7 +63,7 @@ pub fn default_thresholds(
         }
     };
     let held = |name: &&str| theirs.is_none_or(|theirs| has(theirs, name));
-    compared(series, theirs).into_iter().filter(held).filter_map(of).collect()
+    compared(series, theirs).into_iter().filter(held).filter_map(threshold_on).collect()
 }
 
 /// The columns of `ours`, the columns of `theirs` that the run has values of as well, and the

@@ -109,17 +109,19 @@ pub fn forecast(run: &Run, configurations: usize, most: Most, least: usize) -> O
         Trial { pool, limit_percent, share, resolution, most, draws, seed }
             .simulate(&bounds, slower)
     };
-    let of = |limit_percent, slower| simulated(limit_percent, slower, most.single_limit());
-    let shares: Vec<Shares> = SLOWER.into_iter().map(|slower| of(limit_percent, slower)).collect();
+    let simulate = |limit_percent, slower| simulated(limit_percent, slower, most.single_limit());
+    let shares: Vec<Shares> =
+        SLOWER.into_iter().map(|slower| simulate(limit_percent, slower)).collect();
     let undecided = |limit, found: &Shares| {
         let common = simulated(limit, 0.0, most.common_limit()).undecided;
         Shares::run_undecided(common, found.undecided, configurations)
     };
-    let keeps = |limit: &f64| undecided(*limit, &of(*limit, 0.0)) <= UNDECIDED;
+    let keeps = |limit: &f64| undecided(*limit, &simulate(*limit, 0.0)) <= UNDECIDED;
     let proposed_percent = LIMITS.into_iter().find(keeps);
-    let catches = |limit: f64| SLOWER.into_iter().find(|&slower| of(limit, slower).fail >= CAUGHT);
+    let catches =
+        |limit: f64| SLOWER.into_iter().find(|&slower| simulate(limit, slower).fail >= CAUGHT);
     let unchanged = shares[0];
-    let rounds = proposed_percent.map_or(unchanged.rounds, |limit| of(limit, 0.0).rounds);
+    let rounds = proposed_percent.map_or(unchanged.rounds, |limit| simulate(limit, 0.0).rounds);
     let seconds = run.provenance.seconds_per_process;
     Some(Forecast {
         time: seconds
@@ -139,22 +141,22 @@ pub fn forecast(run: &Run, configurations: usize, most: Most, least: usize) -> O
 /// The process medians of each configuration with durations from at least `least` processes.
 pub fn recorded(run: &Run, least: usize) -> Vec<Vec<f64>> {
     let rows = run.series.iter().flat_map(|series| &series.configurations);
-    let of = |row: &gpuprof_model::run::ConfigurationResult| {
+    let process_medians = |row: &gpuprof_model::run::ConfigurationResult| {
         let found = row.metrics.get("duration").filter(|_| row.status == Status::Finished)?;
         let medians: Vec<f64> = found.processes.iter().map(|p| p.median).collect();
         (found.class == Class::Noisy && medians.len() >= least).then_some(medians)
     };
-    rows.filter_map(of).collect()
+    rows.filter_map(process_medians).collect()
 }
 
 /// How finely the duration is known of which least is known.
 fn coarsest(run: &Run) -> f64 {
     let rows = run.series.iter().flat_map(|series| &series.configurations);
-    let of = |row: &gpuprof_model::run::ConfigurationResult| {
+    let clock_step = |row: &gpuprof_model::run::ConfigurationResult| {
         let value = *row.metrics.get("duration")?.value.as_ref().ok()?;
         Some(resolution(row, "duration", value, Statistic::Median))
     };
-    rows.filter_map(of).fold(0.0, f64::max)
+    rows.filter_map(clock_step).fold(0.0, f64::max)
 }
 
 #[cfg(test)]

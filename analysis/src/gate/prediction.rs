@@ -83,17 +83,17 @@ pub fn ability<'p>(
             let alike = name.and_then(|name| {
                 Side::correlation(&theirs.configurations, &name, threshold.statistic)
             });
-            let of = |row| {
+            let question_of = |row| {
                 let question = Question::from_baseline(catalogue, threshold, by_key.at(row)?)?;
                 Some(Question { alike, ..question })
             };
-            questions.extend(rows.filter_map(of));
+            questions.extend(rows.filter_map(question_of));
         }
     }
     let noisiest = questions.iter().max_by(|a, b| a.noise().total_cmp(&b.noise()))?;
     let with = |base: Option<u32>, head: u32| {
-        let of = |q: &Question| q.passes(base.unwrap_or(q.processes), head);
-        questions.iter().map(of).product::<f64>()
+        let pass_probability = |q: &Question| q.passes(base.unwrap_or(q.processes), head);
+        questions.iter().map(pass_probability).product::<f64>()
     };
     let hopeless = questions.iter().filter(|q| q.error(q.processes, repeat).is_none()).count();
     let catches = questions.iter().map(|q| q.catches(q.processes, repeat, level));

@@ -51,11 +51,11 @@ pub fn wanted(
         }
     }
     let all = series.configurations.iter().map(|row| &row.configuration);
-    let of = |configuration: &Configuration| {
+    let request = |configuration: &Configuration| {
         let rounds = *rounds.get(configuration)?;
         Some(RoundRequest { configuration: configuration.clone(), rounds })
     };
-    all.filter_map(of).collect()
+    all.filter_map(request).collect()
 }
 
 #[cfg(test)]

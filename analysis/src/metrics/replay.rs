@@ -200,12 +200,12 @@ fn launches(
                 }
                 // A launch without a match here is the nearest to the other side.
                 (Some(launch), other) => {
-                    let what = format!("launch {}, in any place,", launch.index + 1);
+                    let description = format!("launch {}, in any place,", launch.index + 1);
                     let other = other.map_or_else(
                         || text(None),
                         |other| format!("absent (but {} is)", launch_text(other.launch)),
                     );
-                    Some(Difference::new(what, text(Some(launch)), other))
+                    Some(Difference::new(description, text(Some(launch)), other))
                 }
             }
         }
@@ -310,8 +310,8 @@ fn launch_text(launch: &LaunchRecord) -> String {
 fn counters(a: &PassResult, b: &PassResult) -> Option<Difference> {
     let names: BTreeSet<&String> = a.counters.keys().chain(b.counters.keys()).collect();
     names.into_iter().find_map(|name| {
-        let of = |pass: &PassResult| pass.counters.get(name).copied();
-        optional(&format!("`{name}`"), of(a), of(b))
+        let count_in = |pass: &PassResult| pass.counters.get(name).copied();
+        optional(&format!("`{name}`"), count_in(a), count_in(b))
     })
 }
 

@@ -27,14 +27,14 @@ pub struct Excess<'r> {
 
 /// The excessive declarations of `rows`, those of bytes first.
 pub fn excesses(rows: &[ConfigurationResult]) -> Vec<Excess<'_>> {
-    let of = |metric: &'static str, count: fn(&ConfigurationResult) -> Option<f64>| {
+    let excesses_of = |metric: &'static str, count: fn(&ConfigurationResult) -> Option<f64>| {
         rows.iter().filter_map(move |row| {
             let (declared, counted) = (value(row, metric)?, count(row)?);
             let excess = Excess { row, metric, declared, counted };
             (declared > MOST * counted).then_some(excess)
         })
     };
-    of("bytes", bytes).chain(of("flops", flops)).collect()
+    excesses_of("bytes", bytes).chain(excesses_of("flops", flops)).collect()
 }
 
 /// The bytes of all global accesses; none with asynchronous copies, which `global_bytes` leaves

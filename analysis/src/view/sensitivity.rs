@@ -57,9 +57,10 @@ pub fn effects(series: &SeriesResult, metric: &str) -> Result<Vec<Effect>, Strin
         |position| points.iter().map(|point| point[position]).collect::<HashSet<_>>().len();
     let combinations = (0..axes.len()).map(length).try_fold(1_usize, usize::checked_mul);
     if values.is_empty() || combinations != Some(points.len()) || points.len() != values.len() {
-        let of = combinations.map_or_else(|| "more than can be counted".into(), |n| n.to_string());
+        let total =
+            combinations.map_or_else(|| "more than can be counted".into(), |n| n.to_string());
         return Err(format!(
-            "it needs {metric} for every combination of {}, but has {} of {of}",
+            "it needs {metric} for every combination of {}, but has {} of {total}",
             axes.join(", "),
             points.len()
         ));

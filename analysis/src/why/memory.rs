@@ -247,10 +247,10 @@ fn link(row: &ConfigurationResult, counted: &LinkCounters) -> Link {
 
 /// Every hardware counter that the chart asks for, on some chip.
 pub fn counters() -> impl Iterator<Item = &'static str> {
-    let of = |counted: &'static LinkCounters| {
+    let metrics_of = |counted: &'static LinkCounters| {
         counted.volume.iter().flat_map(|(_, metrics)| metrics.iter()).chain(counted.percent)
     };
-    LINKS.iter().flat_map(of).copied().chain(HITS)
+    LINKS.iter().flat_map(metrics_of).copied().chain(HITS)
 }
 
 #[cfg(test)]

@@ -150,18 +150,18 @@ fn occupied(on: &Multiprocessor, needs: &Needs, blocks: u64) -> f64 {
 
 /// The resources of a multiprocessor of `device`, if the run has all of them.
 fn multiprocessor(device: &DeviceRecord) -> Option<Multiprocessor> {
-    let of = |name: &str| u64::try_from(*device.attributes.get(name)?).ok();
+    let attribute = |name: &str| u64::try_from(*device.attributes.get(name)?).ok();
     Some(Multiprocessor {
         capability: device.compute_capability,
-        threads_per_block: of("max_threads_per_block")?,
-        threads: of("max_threads_per_multiprocessor")?,
-        blocks: of("max_blocks_per_multiprocessor")?,
-        registers_per_block: of("max_registers_per_block")?,
-        registers: of("max_registers_per_multiprocessor")?,
-        shared: of("max_shared_memory_per_multiprocessor")?,
-        shared_per_block: of("max_shared_memory_per_block")?,
-        shared_per_block_optin: of("max_shared_memory_per_block_optin")?,
-        reserved_shared: of("reserved_shared_memory_per_block")?,
+        threads_per_block: attribute("max_threads_per_block")?,
+        threads: attribute("max_threads_per_multiprocessor")?,
+        blocks: attribute("max_blocks_per_multiprocessor")?,
+        registers_per_block: attribute("max_registers_per_block")?,
+        registers: attribute("max_registers_per_multiprocessor")?,
+        shared: attribute("max_shared_memory_per_multiprocessor")?,
+        shared_per_block: attribute("max_shared_memory_per_block")?,
+        shared_per_block_optin: attribute("max_shared_memory_per_block_optin")?,
+        reserved_shared: attribute("reserved_shared_memory_per_block")?,
     })
 }
 

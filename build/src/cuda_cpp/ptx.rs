@@ -41,12 +41,12 @@ fn reachable(items: &[Item<'_>], wanted: &BTreeSet<&str>) -> BTreeSet<usize> {
         // A function may be declared before it is defined.
         item.name.iter().for_each(|name| named.entry(name).or_default().push(at));
     }
-    let of = |name: &str| named.get(name).cloned().unwrap_or_default();
-    let mut next: Vec<usize> = wanted.iter().flat_map(|name| of(name)).collect();
+    let items_named = |name: &str| named.get(name).cloned().unwrap_or_default();
+    let mut next: Vec<usize> = wanted.iter().flat_map(|name| items_named(name)).collect();
     let mut keep = BTreeSet::new();
     while let Some(at) = next.pop() {
         if keep.insert(at) {
-            next.extend(items[at].words().flat_map(of));
+            next.extend(items[at].words().flat_map(items_named));
         }
     }
     keep

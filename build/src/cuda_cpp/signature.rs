@@ -110,7 +110,7 @@ fn spelled(parameter: &Declared) -> String {
 /// Which of the instances a message is about, and what is wrong with it; none where it is about the
 /// sources.
 pub(super) fn fault(diagnostic: &Diagnostic, instances: &[Instance]) -> Option<(usize, Fault)> {
-    let of = |span: &Span| -> Option<usize> {
+    let instance_at = |span: &Span| -> Option<usize> {
         let line = span.place.line.checked_sub(1)?;
         let file = &span.place.file;
         (file == Path::new(FILE) || file == Path::new(NAMES)).then_some(line as usize)
@@ -121,17 +121,17 @@ pub(super) fn fault(diagnostic: &Diagnostic, instances: &[Instance]) -> Option<(
         let of_text = |it: &Instance| same_words(&it.expression, text);
         return Some((instances.iter().position(of_text)?, Fault::Expression(diagnostic.clone())));
     }
-    if let Some(number) = of(span).filter(|_| span.place.file == Path::new(NAMES)) {
+    if let Some(number) = instance_at(span).filter(|_| span.place.file == Path::new(NAMES)) {
         return Some((number, Fault::Expression(diagnostic.clone())));
     }
-    if let Some(number) = of(span) {
+    if let Some(number) = instance_at(span) {
         let column = span.place.column.and_then(|it| (it as usize).checked_sub(1));
         let parameter = instances.get(number).zip(column);
         let parameter = parameter.and_then(|(it, column)| parameter_at(it, number, column));
         return Some((number, Fault::Declaration(diagnostic.clone(), parameter)));
     }
     let steps = diagnostic.notes.iter().filter_map(|note| note.span.as_ref());
-    let number = steps.filter_map(of).next_back()?;
+    let number = steps.filter_map(instance_at).next_back()?;
     let mut check = diagnostic.notes.iter().find_map(|note| mismatch(&note.message));
     if let Some(Fault::Count { types, .. }) = &mut check {
         *types = diagnostic.notes.iter().find_map(|note| taken(&note.message));

@@ -81,10 +81,10 @@ fn lacks_no_std(root: &Utf8Path, file: &str) -> Option<String> {
     }
     let name = lines()
         .find_map(|line| Some(line.strip_prefix("name=\"")?.split_once('"')?.0.to_owned()))?;
-    let what = format!("The crate `{name}`, which kernels use, needs the standard library");
+    let problem = format!("The crate `{name}`, which kernels use, needs the standard library");
     if ["/registry/src/", "/git/checkouts/"].iter().any(|cargos| path.as_str().contains(cargos)) {
         return Some(format!(
-            "{what}: leave out its feature for std, often by default-features = false; if only the \
+            "{problem}: leave out its feature for std, often by default-features = false; if only the \
              host uses it, put it under [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]"
         ));
     }
@@ -93,7 +93,7 @@ fn lacks_no_std(root: &Utf8Path, file: &str) -> Option<String> {
     }
     let library = library.strip_prefix(root).unwrap_or(&library);
     Some(format!(
-        "{what}: put #![no_std] at the top of {library}, or #![cfg_attr(not(feature = \"std\"), \
+        "{problem}: put #![no_std] at the top of {library}, or #![cfg_attr(not(feature = \"std\"), \
          no_std)]"
     ))
 }

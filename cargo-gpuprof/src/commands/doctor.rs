@@ -109,10 +109,11 @@ fn conclusion(checks: &[Check], expected: bool, devices: &[Examined]) -> (ExitCo
     if let Some(obstacle) = checks.iter().find_map(|check| check.obstacle) {
         return (obstacle.code, obstacle.sentence.to_owned());
     }
-    let of = |state: State| -> Vec<usize> {
+    let devices_in = |state: State| -> Vec<usize> {
         devices.iter().filter(|d| d.counters.state == state).map(|d| d.at).collect()
     };
-    let (working, untried, failing) = (of(State::Ok), of(State::Warn), of(State::Fail));
+    let (working, untried, failing) =
+        (devices_in(State::Ok), devices_in(State::Warn), devices_in(State::Fail));
     let needed = devices.iter().any(|d| d.used && d.counters.state == State::Fail);
     let code = if expected && needed { ExitCode::NotPossible } else { ExitCode::Success };
     if devices.is_empty() {

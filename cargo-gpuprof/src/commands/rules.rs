@@ -71,12 +71,12 @@ impl Lacks<'_> {
     /// The metrics that no series of the run has; none without a run.
     fn find(&self, rule: &Rule) -> Option<Vec<String>> {
         let run = self.run?;
-        let of = |series: &SeriesResult| {
+        let missing_in = |series: &SeriesResult| {
             let device = run.provenance.device_of(&series.id);
             let (rules, catalogue) = (self.rules, self.catalogue);
             missing(rule, series, &AdviceContext { rules, catalogue, device })
         };
-        let each = run.series.iter().map(of);
+        let each = run.series.iter().map(missing_in);
         Some(each.min_by_key(Vec::len).unwrap_or_default())
     }
 }

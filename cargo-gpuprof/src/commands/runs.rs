@@ -59,8 +59,11 @@ impl Listed for StoredRun {
                 let ended =
                     outline.exit_code.map_or("ended".to_owned(), |code| format!("exit {code}"));
                 let plural = if outline.configurations == 1 { "" } else { "s" };
-                let of = series(&outline.series);
-                (ended, format!("{} configuration{plural} of {of}", outline.configurations))
+                let series_text = series(&outline.series);
+                (
+                    ended,
+                    format!("{} configuration{plural} of {series_text}", outline.configurations),
+                )
             }
         };
         head.into_iter().chain([ended, held]).collect()

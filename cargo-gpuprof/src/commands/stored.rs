@@ -203,8 +203,9 @@ pub fn compare(
     };
     against.name_as(&after.series);
     let folder = Settings::export(&settings.rules, &root);
-    let of = |series: &SeriesResult| in_force.get(&series.id).cloned().unwrap_or_default();
-    let mut run = rejudge_each(&catalogue, after, of, &against);
+    let thresholds_of =
+        |series: &SeriesResult| in_force.get(&series.id).cloned().unwrap_or_default();
+    let mut run = rejudge_each(&catalogue, after, thresholds_of, &against);
     settings.record_gate(&mut run.provenance);
     let rules = rules::of_run(&run, (&root, folder.as_deref()), &catalogue)?;
     run.advice = advice::of_run(&run, &rules, &catalogue);

@@ -187,8 +187,8 @@ fn stored(series: &SeriesResult) -> Result<Vec<ConfiguredThreshold>> {
     let parsed = written.map(|(written, origin, place)| {
         let WrittenThreshold { text, parsed } = written;
         let threshold = parsed.map_err(|error| {
-            let of = format!("the stored thresholds of {}", series.id);
-            Failure::new(ExitCode::Configuration, error.render(&of, &text))
+            let source = format!("the stored thresholds of {}", series.id);
+            Failure::new(ExitCode::Configuration, error.render(&source, &text))
         })?;
         Ok(ConfiguredThreshold { threshold, origin: origin.clone(), place })
     });

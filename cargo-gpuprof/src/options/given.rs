@@ -27,8 +27,8 @@ macro_rules! of_a_command_line {
                 // The arguments that say a setting by another name than its own.
                 let release = GivenValue::new(matches, "release", || BENCH.to_owned());
                 given.profile = given.profile.or(release);
-                let of = "strict_by_environment";
-                let strict = GivenValue::new(matches, of, || matches.get_one(of) == Some(&true));
+                let id = "strict_by_environment";
+                let strict = GivenValue::new(matches, id, || matches.get_one(id) == Some(&true));
                 given.strict = given.strict.or(strict);
                 Ok(given)
             }

@@ -109,7 +109,7 @@ fn device(one: Option<&DeviceRecord>, two: Option<&DeviceRecord>) -> Option<Stri
         let same = one.is_none() && two.is_none();
         return (!same).then(|| format!("the device: {} and {}", name(one), name(two)));
     };
-    let of = |what: &str, one: String, two: String| {
+    let difference = |what: &str, one: String, two: String| {
         (one != two).then(|| format!("{what}: {one} and {two}"))
     };
     let capability = |device: &DeviceRecord| {
@@ -124,15 +124,17 @@ fn device(one: Option<&DeviceRecord>, two: Option<&DeviceRecord>) -> Option<Stri
         Some(true) => "a virtual GPU".to_owned(),
         Some(false) | None => "no virtual GPU".to_owned(),
     };
-    of("the model of the device", one.name.clone(), two.name.clone())
-        .or_else(|| of("the compute capability", capability(one), capability(two)))
-        .or_else(|| of("the multiprocessors", one.sm_count.to_string(), two.sm_count.to_string()))
-        .or_else(|| of("the L2 cache", one.l2_bytes.to_string(), two.l2_bytes.to_string()))
+    difference("the model of the device", one.name.clone(), two.name.clone())
+        .or_else(|| difference("the compute capability", capability(one), capability(two)))
         .or_else(|| {
-            of("the driver", one.driver_version.to_string(), two.driver_version.to_string())
+            difference("the multiprocessors", one.sm_count.to_string(), two.sm_count.to_string())
         })
-        .or_else(|| of("the device", instance(one), instance(two)))
-        .or_else(|| of("the device", sharing(one), sharing(two)))
+        .or_else(|| difference("the L2 cache", one.l2_bytes.to_string(), two.l2_bytes.to_string()))
+        .or_else(|| {
+            difference("the driver", one.driver_version.to_string(), two.driver_version.to_string())
+        })
+        .or_else(|| difference("the device", instance(one), instance(two)))
+        .or_else(|| difference("the device", sharing(one), sharing(two)))
 }
 
 /// Refuses two kernels of one package. A slice has only those of its series.
@@ -145,9 +147,9 @@ fn kernels(slices: &[StoredSlice]) -> Result<()> {
         for (side, (package, hash)) in all {
             let (first, before) = *known.entry((side, package)).or_insert((slice, hash));
             if before != hash {
-                let what = format!("the kernels (their PTX) of package `{package}`");
+                let subject = format!("the kernels (their PTX) of package `{package}`");
                 let remedy = "two binaries are two runs, which `compare` is for";
-                return Err(refused(first, slice, &what, remedy));
+                return Err(refused(first, slice, &subject, remedy));
             }
         }
     }
@@ -161,7 +163,7 @@ fn kernels(slices: &[StoredSlice]) -> Result<()> {
 /// There is one (exit code 2).
 pub(super) fn journals(slices: &[StoredSlice]) -> Result<()> {
     for slice in slices {
-        let what = match (&slice.manifest.made, &slice.found.made) {
+        let difference = match (&slice.manifest.made, &slice.found.made) {
             (Some(planned), Some(found)) => match planned.models(found) {
                 Some(_) => "the model of the device".to_owned(),
                 None => match planned.difference(found) {
@@ -173,7 +175,7 @@ pub(super) fn journals(slices: &[StoredSlice]) -> Result<()> {
             _ => "what was measured".to_owned(),
         };
         return Err(Failure::usage(format!(
-            "{}: its journal.jsonl is not that of its manifest.json: they differ in {what}; put \
+            "{}: its journal.jsonl is not that of its manifest.json: they differ in {difference}; put \
              back the two files that were written together, or measure slice {} again",
             slice.folder, slice.manifest.slice
         )));

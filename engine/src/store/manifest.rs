@@ -224,8 +224,8 @@ impl Outline {
                     let cost = |series: &OutlineSeries| {
                         series.cost.map_or_else(|| "none".to_owned(), |cost| format!("{cost} µs"))
                     };
-                    let what = format!("what {} costs (--partition-costs)", one.id);
-                    describe_difference(&what, &cost(one), &cost(two))
+                    let subject = format!("what {} costs (--partition-costs)", one.id);
+                    describe_difference(&subject, &cost(one), &cost(two))
                 }
                 () => return None,
             })
@@ -245,13 +245,13 @@ fn differing(
     two: &BTreeMap<String, String>,
 ) -> Option<String> {
     let name = one.keys().chain(two.keys()).find(|&name| one.get(name) != two.get(name))?;
-    let of = |map: &BTreeMap<String, String>| {
+    let value_in = |map: &BTreeMap<String, String>| {
         let value = map.get(name).map_or("none", String::as_str);
         // A few digits tell two hashes apart.
         let shown = if value.len() == HASH { &value[..NAMED] } else { value };
         shown.to_owned()
     };
-    Some(format!("{kind}{name}: `{}` and `{}`", of(one), of(two)))
+    Some(format!("{kind}{name}: `{}` and `{}`", value_in(one), value_in(two)))
 }
 
 impl OutlineSeries {

@@ -116,11 +116,11 @@ fn outline(folder: &Utf8Path) -> Result<Outline, String> {
 
 fn size(folder: &Utf8Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let of = |entry: fs::DirEntry| match (entry.file_type(), entry.file_name().to_str()) {
+    let entry_size = |entry: fs::DirEntry| match (entry.file_type(), entry.file_name().to_str()) {
         (Ok(kind), Some(name)) if kind.is_dir() => size(&folder.join(name)),
         _ => entry.metadata().map_or(0, |known| known.len()),
     };
-    entries.map(of).sum()
+    entries.map(entry_size).sum()
 }
 
 impl StoredRun {

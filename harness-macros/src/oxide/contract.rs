@@ -65,7 +65,7 @@ fn extents(given: &[Expr]) -> Option<TokenStream> {
 /// The fields that `launch_contract(…)` sets. One that does not apply to dynamic shared memory
 /// promises that there is none.
 fn promises(promised: &[Expr]) -> Vec<TokenStream> {
-    let of = |key: &str| {
+    let value_of = |key: &str| {
         promised.iter().find_map(|promise| match promise {
             Expr::Assign(ExprAssign { left, right, .. }) => {
                 (left.to_token_stream().to_string() == key).then_some(&**right)
@@ -78,19 +78,20 @@ fn promises(promised: &[Expr]) -> Vec<TokenStream> {
         _ => None,
     };
     let mut fields = Vec::new();
-    if let Some(domain) = of("domain") {
+    if let Some(domain) = value_of("domain") {
         fields.push(set("dimensions", &quote!(#domain)));
     }
-    if let Some(block) = tuple(of("block")).as_deref().and_then(extents) {
+    if let Some(block) = tuple(value_of("block")).as_deref().and_then(extents) {
         fields.push(set("block", &block));
     }
-    let range = match (of("dynamic_shared"), tuple(of("dynamic_shared_range")).as_deref()) {
-        (Some(bytes), _) => quote!((#bytes, #bytes)),
-        (None, Some([least, most])) => quote!((#least, #most)),
-        (None, _) => quote!((0, 0)),
-    };
+    let range =
+        match (value_of("dynamic_shared"), tuple(value_of("dynamic_shared_range")).as_deref()) {
+            (Some(bytes), _) => quote!((#bytes, #bytes)),
+            (None, Some([least, most])) => quote!((#least, #most)),
+            (None, _) => quote!((0, 0)),
+        };
     fields.push(set("shared", &range));
-    if let Some([major, minor]) = tuple(of("min_compute_capability")).as_deref() {
+    if let Some([major, minor]) = tuple(value_of("min_compute_capability")).as_deref() {
         fields.push(set("capability", &quote!((#major, #minor))));
     }
     fields

@@ -162,19 +162,19 @@ impl Formula {
 /// # Errors
 /// As [`Formula::evaluate`], if the value depends on it.
 pub(super) fn evaluate(node: &Node, value: &dyn Fn(&str) -> Option<f64>) -> Result<f64, Undefined> {
-    let of = |node: &Node| evaluate(node, value);
+    let value_of = |node: &Node| evaluate(node, value);
     let truth = |holds: bool| f64::from(u8::from(holds));
     match &node.term {
         Term::Number(n) => Ok(*n),
         Term::Metric(name) => value(name).ok_or_else(|| Undefined::Operand(name.clone())),
-        Term::Not(inner) => Ok(truth(of(inner)? == 0.0)),
-        Term::Binary(Operator::Or, a, b) => Ok(truth(of(a)? != 0.0 || of(b)? != 0.0)),
-        Term::Binary(Operator::And, a, b) => Ok(truth(of(a)? != 0.0 && of(b)? != 0.0)),
+        Term::Not(inner) => Ok(truth(value_of(inner)? == 0.0)),
+        Term::Binary(Operator::Or, a, b) => Ok(truth(value_of(a)? != 0.0 || value_of(b)? != 0.0)),
+        Term::Binary(Operator::And, a, b) => Ok(truth(value_of(a)? != 0.0 && value_of(b)? != 0.0)),
         Term::Binary(Operator::Compare(comparison), a, b) => {
-            Ok(truth(comparison.holds(&of(a)?, &of(b)?)))
+            Ok(truth(comparison.holds(&value_of(a)?, &value_of(b)?)))
         }
         Term::Binary(Operator::Arithmetic(operator), a, b) => {
-            let (left, right) = (of(a)?, of(b)?);
+            let (left, right) = (value_of(a)?, value_of(b)?);
             Ok(match operator {
                 Arithmetic::Add => left + right,
                 Arithmetic::Subtract => left - right,
@@ -187,7 +187,7 @@ pub(super) fn evaluate(node: &Node, value: &dyn Fn(&str) -> Option<f64>) -> Resu
                 Arithmetic::Divide => left * possible(a, b, value)? / right,
             })
         }
-        Term::Call(function, operands) => function.apply(operands.iter().map(of)),
+        Term::Call(function, operands) => function.apply(operands.iter().map(value_of)),
     }
 }
 

@@ -62,8 +62,8 @@ impl Counterpart {
 
 impl fmt::Display for Counterpart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = if self.opposite { "the opposite" } else { "the nearest" };
-        write!(f, "`{}` is {what} count in PTX", self.metric)
+        let relation = if self.opposite { "the opposite" } else { "the nearest" };
+        write!(f, "`{}` is {relation} count in PTX", self.metric)
     }
 }
 

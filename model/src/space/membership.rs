@@ -13,21 +13,24 @@ impl Space {
     /// # Errors
     /// An expression without a value there.
     pub fn holds(&self, configuration: &Configuration) -> Result<bool, ParseError> {
-        let of = |name: &str| configuration.get(name);
+        let value_of = |name: &str| configuration.get(name);
         let same_axes = self.names().count() == configuration.0.len()
-            && self.names().all(|name| of(name).is_some());
+            && self.names().all(|name| value_of(name).is_some());
         if !same_axes
-            || !self.axes.iter().all(|axis| axis.values.iter().any(|v| Some(v) == of(&axis.name)))
+            || !self
+                .axes
+                .iter()
+                .all(|axis| axis.values.iter().any(|v| Some(v) == value_of(&axis.name)))
         {
             return Ok(false);
         }
         if !self.zips.iter().all(|zip| self.advances_to(zip, configuration)) {
             return Ok(false);
         }
-        let look_up = |name: &str| Ok(of(name).map(Value::from));
+        let look_up = |name: &str| Ok(value_of(name).map(Value::from));
         for derived in &self.derived {
             let value = axis_value(derived, derived.formula.evaluate(&look_up)?)?;
-            if Some(&value) != of(&derived.name) {
+            if Some(&value) != value_of(&derived.name) {
                 return Ok(false);
             }
         }

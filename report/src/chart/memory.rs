@@ -123,7 +123,7 @@ fn volume(link: &Link) -> String {
             format!("{} {symbol}", short(value / size))
         }
         Some((value, carried)) => {
-            let what = match carried {
+            let unit_text = match carried {
                 TrafficUnit::Instructions => "inst",
                 TrafficUnit::Sectors => "sectors",
                 TrafficUnit::Wavefronts => "waves",
@@ -135,7 +135,7 @@ fn volume(link: &Link) -> String {
                 _ if value >= 1e4 => (value / 1e3, " k"),
                 _ => (value, ""),
             };
-            format!("{}{letter} {what}", short(value))
+            format!("{}{letter} {unit_text}", short(value))
         }
     }
 }

@@ -84,8 +84,8 @@ impl Values {
 
     /// Where `value` lies, from 0 to 1.
     pub fn place(&self, value: f64) -> f64 {
-        let of = |value: f64| if self.logarithmic { value.ln() } else { value };
-        (of(value) - of(self.low)) / (of(self.high) - of(self.low))
+        let position = |value: f64| if self.logarithmic { value.ln() } else { value };
+        (position(value) - position(self.low)) / (position(self.high) - position(self.low))
     }
 
     /// The remark for an axis that does not begin at 0.

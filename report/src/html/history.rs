@@ -99,7 +99,7 @@ fn points(
     scale: &number::Scale,
     row: &str,
 ) -> Vec<Point> {
-    let of = |(at, point): (usize, &gpuprof_analysis::history::Point)| {
+    let to_point = |(at, point): (usize, &gpuprof_analysis::history::Point)| {
         let name = label(point);
         let changed = timeline.changes.iter().any(|change| change.at == at);
         Some(Point {
@@ -118,7 +118,7 @@ fn points(
             row: row.to_owned(),
         })
     };
-    let mut points: Vec<Point> = timeline.points.iter().enumerate().filter_map(of).collect();
+    let mut points: Vec<Point> = timeline.points.iter().enumerate().filter_map(to_point).collect();
     points.sort_by_key(|point| point.at);
     points
 }

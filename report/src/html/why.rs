@@ -156,11 +156,11 @@ fn bars_of_limits(name: &str, limits: &[Limit]) -> Markup {
         inner,
         metric: share.metric.clone(),
     };
-    let of = |limit: &Limit| {
+    let bars_of = |limit: &Limit| {
         let parts = limit.parts.iter().take(MOST_PARTS).map(|part| bar(part, true));
         std::iter::once(bar(&limit.unit, false)).chain(parts).collect::<Vec<_>>()
     };
-    let bars: Vec<ShareBar> = limits.iter().flat_map(of).collect();
+    let bars: Vec<ShareBar> = limits.iter().flat_map(bars_of).collect();
     chart::shares(&format!("units of the GPU in percent of their peaks, at {name}"), &bars)
 }
 

@@ -84,16 +84,16 @@ pub(crate) fn machine<'r>(
 /// The costs that make a line hot.
 fn costs(counts: &LineCounts) -> [u64; 8] {
     let excess = counts[Counter::Sectors].saturating_sub(counts[Counter::IdealSectors]);
-    let of = |counter: Counter| counts[counter];
+    let count_of = |counter: Counter| counts[counter];
     [
-        of(Counter::Instructions),
+        count_of(Counter::Instructions),
         excess,
         counts.conflicts(),
-        of(Counter::DivergentBranches),
-        of(Counter::LocalLoads),
-        of(Counter::LocalStores),
-        of(Counter::Fp64Operations),
-        of(Counter::Samples),
+        count_of(Counter::DivergentBranches),
+        count_of(Counter::LocalLoads),
+        count_of(Counter::LocalStores),
+        count_of(Counter::Fp64Operations),
+        count_of(Counter::Samples),
     ]
 }
 

@@ -291,8 +291,8 @@ fn main_ptx<'r>(row: &'r ConfigurationResult, place: &SourceLine<'_>) -> Option<
         code.lines().filter(|(line, _)| code.source(line).as_ref() == Some(place))
     });
     let weight = |(_, counts): &(&ListedLine, LineCounts)| {
-        let of = |counter: Counter| counts[counter];
-        (of(Counter::Requests), of(Counter::Branches), of(Counter::Instructions))
+        let count_of = |counter: Counter| counts[counter];
+        (count_of(Counter::Requests), count_of(Counter::Branches), count_of(Counter::Instructions))
     };
     of_line.max_by_key(weight).map(|(line, _)| line)
 }

@@ -49,8 +49,8 @@ impl Permutations {
     /// Enough for a p-value of at most `level`, with one to spare: at least 999.
     pub fn for_level(level: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
-        let of = |chance: f64| chance.clamp(1.0, 1e6).ceil() as u32;
-        let count = of(2.0 / level).max(1000) - 1;
+        let permutations = |chance: f64| chance.clamp(1.0, 1e6).ceil() as u32;
+        let count = permutations(2.0 / level).max(1000) - 1;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -87,11 +87,11 @@ pub fn segments(splits: &[Split], length: usize) -> Vec<Range<usize>> {
 
 /// The split of any segment that diverges most, and how far.
 fn candidate(values: &[f64], segments: &[Range<usize>]) -> Option<(usize, f64)> {
-    let of = |segment: &Range<usize>| {
+    let widest_in = |segment: &Range<usize>| {
         let (at, divergence) = widest(&values[segment.clone()])?;
         Some((segment.start + at, divergence))
     };
-    let all = segments.iter().filter_map(of);
+    let all = segments.iter().filter_map(widest_in);
     all.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, divergence)| *divergence > 0.0)
 }
 

@@ -56,8 +56,8 @@ fn of_axis(series: &SeriesResult, neighbours: &Neighbours<'_>, axis: &str) -> Op
 /// The interval of how many times as fast the best is, from that of the change of the time in
 /// percent from the best to the worst.
 fn of_factor(percent: Interval) -> Option<Interval> {
-    let of = |percent: f64| 1.0 + percent / 100.0;
-    let (low, high) = (of(percent.low), of(percent.high));
+    let factor = |percent: f64| 1.0 + percent / 100.0;
+    let (low, high) = (factor(percent.low), factor(percent.high));
     let sound = low.is_finite() && high.is_finite() && 0.0 < low && low <= high;
     sound.then_some(Interval { low, high, level: percent.level })
 }

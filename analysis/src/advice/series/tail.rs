@@ -84,8 +84,8 @@ fn waves(neighbours: &Neighbours<'_>, at: usize) -> Option<f64> {
 
 /// The work of the configuration at `at` that is behind `rate`.
 fn work(neighbours: &Neighbours<'_>, at: usize, rate: &str) -> Option<f64> {
-    let of = if rate == "throughput" { "bytes" } else { "flops" };
-    value(neighbours.row(at), of)
+    let work = if rate == "throughput" { "bytes" } else { "flops" };
+    value(neighbours.row(at), work)
 }
 
 /// The part of the waves of a grid that is idle: of `waves` 1.2, 0.4.

@@ -44,11 +44,11 @@ pub fn cut(all: &[Finding]) -> Cut<'_> {
 /// The first `most` of a group, the last of which says how many more there are.
 fn first<'f>(group: &[&'f Finding], most: usize) -> Vec<ListedFinding<'f>> {
     let (count, more) = (group.len().min(most), group.len().saturating_sub(most));
-    let of = |(at, finding): (usize, &&'f Finding)| ListedFinding {
+    let listed = |(at, finding): (usize, &&'f Finding)| ListedFinding {
         finding,
         more: if at + 1 == count { more } else { 0 },
     };
-    group.iter().take(count).enumerate().map(of).collect()
+    group.iter().take(count).enumerate().map(listed).collect()
 }
 
 /// Whether two findings say the same of two configurations, or of two thresholds of a series.

@@ -126,7 +126,7 @@ fn simulated(
 ) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "configurations are counted")]
     let share = |count: usize| count as f64 / configurations as f64;
-    let of = |(group, seed): (&Group, u64)| {
+    let caught = |(group, seed): (&Group, u64)| {
         let share = share(group.count);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of DRAWS")]
         let draws = (share * f64::from(DRAWS)).ceil() as u32;
@@ -134,7 +134,7 @@ fn simulated(
         let trial = Trial { pool, limit_percent, share: 1.0, resolution, most, draws, seed };
         share * trial.simulate(&budget.relative, slowdown).fail
     };
-    groups.iter().zip(SEED..).map(of).sum()
+    groups.iter().zip(SEED..).map(caught).sum()
 }
 
 /// The processes of configurations, by the limit that they are compared with in percent and the
@@ -166,11 +166,11 @@ impl Recorded {
         let there = ByKey::new(&theirs.configurations);
         for row in &ours.configurations {
             let Some(base) = there.get(row) else { continue };
-            let of = |threshold: &&Threshold| {
+            let allowance = |threshold: &&Threshold| {
                 let allowed = allowed(threshold, row, base)?;
                 Some((allowed, threshold.statistic))
             };
-            let tightest = limits.iter().filter_map(of).min_by(|a, b| a.0.total_cmp(&b.0));
+            let tightest = limits.iter().filter_map(allowance).min_by(|a, b| a.0.total_cmp(&b.0));
             let Some((percent, statistic)) = tightest else { continue };
             self.add_row(row, base, percent, statistic);
         }
@@ -216,13 +216,13 @@ impl Recorded {
     }
 
     fn groups(self) -> Vec<Group> {
-        let of = |((percent, step), pools): ((u64, u64), Vec<Vec<f64>>)| Group {
+        let group = |((percent, step), pools): ((u64, u64), Vec<Vec<f64>>)| Group {
             limit_percent: f64::from_bits(percent),
             resolution: f64::from_bits(step),
             count: pools.len(),
             pool: Pool::Recorded(pools),
         };
-        self.groups.into_iter().map(of).collect()
+        self.groups.into_iter().map(group).collect()
     }
 }
 

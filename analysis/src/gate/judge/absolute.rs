@@ -238,7 +238,7 @@ impl<'r> Selection<'r> {
         let alone: Vec<Sure> = known.iter().map(|known| limited.judge(known)).collect();
         let given_up =
             chosen.iter().all(|(at, sure)| *sure == Sure::Beyond || alone[*at] == Sure::Beyond);
-        let of = |(at, candidate): (usize, &Candidate<'r>)| {
+        let candidate_outcome = |(at, candidate): (usize, &Candidate<'r>)| {
             let chosen = chosen.iter().find(|(chosen, _)| *chosen == at);
             let sure = match (&alone[at], chosen) {
                 (Sure::Beyond, _) => Sure::Beyond,
@@ -250,7 +250,7 @@ impl<'r> Selection<'r> {
             };
             (*candidate, sure)
         };
-        self.candidates.iter().enumerate().map(of).collect()
+        self.candidates.iter().enumerate().map(candidate_outcome).collect()
     }
 }
 
@@ -316,7 +316,7 @@ fn best<'r>(
     selection: &Selection<'r>,
     judged: Vec<JudgedCandidate<'r>>,
 ) -> Decision<'r> {
-    let of = |wanted: &dyn Fn(&Sure) -> bool| {
+    let best_that = |wanted: &dyn Fn(&Sure) -> bool| {
         let all = judged.iter().filter(|(_, sure)| wanted(sure));
         all.reduce(|a, b| if direction.better(b.0.value, a.0.value) { b } else { a })
     };
@@ -324,8 +324,9 @@ fn best<'r>(
         violations: vec![best.clone()],
         ..decided(Verdict::Fail, best.0)
     };
-    let (within, beyond) = (of(&|sure| *sure == Sure::Within), of(&|sure| *sure == Sure::Beyond));
-    let open = of(&|sure| matches!(sure, Sure::Open(..)));
+    let (within, beyond) =
+        (best_that(&|sure| *sure == Sure::Within), best_that(&|sure| *sure == Sure::Beyond));
+    let open = best_that(&|sure| matches!(sure, Sure::Open(..)));
     if better_is_safe(comparison, direction) {
         return match (within, open, beyond) {
             (Some(best), ..) => decided(Verdict::Pass, best.0),
@@ -337,7 +338,7 @@ fn best<'r>(
         };
     }
     // One that is not there could only have been better, and better values could violate the limit.
-    match of(&|_| true) {
+    match best_that(&|_| true) {
         Some(best) if best.1 == Sure::Beyond => failed(best),
         Some(best) if best.1 == Sure::Within => {
             incomplete(selection).unwrap_or_else(|| decided(Verdict::Pass, best.0))
@@ -359,11 +360,11 @@ fn worst_offender<'r>(
     judged: Vec<JudgedCandidate<'r>>,
 ) -> Decision<'r> {
     let distance = |candidate: &Candidate<'r>| (candidate.value - limit).abs();
-    let of = |wanted: fn(&Sure) -> bool| -> Vec<JudgedCandidate<'r>> {
+    let all_that = |wanted: fn(&Sure) -> bool| -> Vec<JudgedCandidate<'r>> {
         judged.iter().filter(|(_, sure)| wanted(sure)).cloned().collect()
     };
-    let open = of(|sure| matches!(sure, Sure::Open(..)));
-    let mut violations = of(|sure| *sure == Sure::Beyond);
+    let open = all_that(|sure| matches!(sure, Sure::Open(..)));
+    let mut violations = all_that(|sure| *sure == Sure::Beyond);
     // Stable: of equals the first stays first.
     violations.sort_by(|a, b| distance(&b.0).total_cmp(&distance(&a.0)));
     if let Some(&(worst, _)) = violations.first() {

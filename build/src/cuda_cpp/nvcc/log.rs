@@ -50,13 +50,13 @@ pub(super) fn lacks_host_compiler(log: &str) -> bool {
 /// The names that the expressions `numbers` have in `ptx`, in their order: the values of variables
 /// that were made of them. None where one is missing.
 pub(super) fn names(ptx: &str, numbers: &[usize]) -> Option<Vec<String>> {
-    let of = |number: &usize| {
+    let name_of = |number: &usize| {
         let (_, rest) = ptx.split_once(&format!(" gpuprof_{number} = "))?;
         let value = rest.split(';').next()?.trim();
         let generic = value.strip_prefix("generic(").and_then(|it| it.strip_suffix(')'));
         Some(generic.unwrap_or(value).to_owned())
     };
-    numbers.iter().map(of).collect()
+    numbers.iter().map(name_of).collect()
 }
 
 /// The files of a rule for make, as `-MD` writes it.

@@ -48,6 +48,6 @@ fn asked(
     let series: usize = described.values().map(Vec::len).sum();
     let (count, revision) = (source.harnesses.len(), source.git_revision());
     let plural = if count == 1 { " starts here and holds" } else { "es start here and hold" };
-    let of = revision.map_or_else(String::new, |revision| format!(", of revision {revision}"));
-    Ok(format!("{file}: {count} harness{plural} {series} series{of}"))
+    let origin = revision.map_or_else(String::new, |revision| format!(", of revision {revision}"));
+    Ok(format!("{file}: {count} harness{plural} {series} series{origin}"))
 }

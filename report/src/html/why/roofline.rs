@@ -89,13 +89,13 @@ fn trail(
     let [intensity, rate] = path.metrics();
     let sign = estimates::sign(&rate, rows);
     let spots = path.places.iter().map(|place| {
-        let what = format!("{} at {}", path.precision, path.level.name());
+        let subject = format!("{} at {}", path.precision, path.level.name());
         Spot {
             intensity: place.intensity,
             rate: place.rate,
             rank: ranks[place.row],
             label: format!(
-                "{}: {what}: {sign}{}, {:.3} operations a byte",
+                "{}: {subject}: {sign}{}, {:.3} operations a byte",
                 key(&rows[place.row]),
                 scaled(Unit::FlopPerSecond, place.rate),
                 place.intensity
@@ -105,8 +105,9 @@ fn trail(
     });
     let was = path.places.iter().filter_map(|place| {
         let row = rows[place.row].configuration.to_string();
-        let of = |metric: &str| base.get(&(row.as_str(), metric)).copied().filter(|v| *v > 0.0);
-        Some((of(&intensity)?, of(&rate)?))
+        let base_value =
+            |metric: &str| base.get(&(row.as_str(), metric)).copied().filter(|v| *v > 0.0);
+        Some((base_value(&intensity)?, base_value(&rate)?))
     });
     Trail { colour: colour(path.level), spots: spots.collect(), base: was.collect() }
 }

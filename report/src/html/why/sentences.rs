@@ -11,13 +11,13 @@ const FAR: f64 = 60.0;
 
 /// The unit that is nearest its peak.
 pub(super) fn nearest((first, second): (&Share, Option<&Share>)) -> String {
-    let of = |share: &Share| format!("{} at {}%", share.label, grouped(share.percent, 1));
-    let next = second.map(|second| format!(", then {}", of(second))).unwrap_or_default();
+    let share_text = |share: &Share| format!("{} at {}%", share.label, grouped(share.percent, 1));
+    let next = second.map(|second| format!(", then {}", share_text(second))).unwrap_or_default();
     let far = match first.percent < FAR {
         true => " None is near it: what limits is latency, or too little work.",
         false => "",
     };
-    format!("Nearest its peak: {}{next}.{far}", of(first))
+    format!("Nearest its peak: {}{next}.{far}", share_text(first))
 }
 
 /// The longest wait of warps.

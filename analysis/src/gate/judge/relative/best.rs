@@ -43,9 +43,10 @@ impl<'r> Contest<'r> {
             return None;
         }
         let ordered = |rows: &'r [ConfigurationResult]| {
-            let of =
+            let with_side =
                 |row| Some((row, Side::from_row(row, &metric.name, threshold.statistic).ok()?));
-            let mut all: Vec<(&ConfigurationResult, Side)> = rows.iter().filter_map(of).collect();
+            let mut all: Vec<(&ConfigurationResult, Side)> =
+                rows.iter().filter_map(with_side).collect();
             let first = |side: &Side| side.first_processes(CHOOSING).unwrap_or(side.value);
             all.sort_by(|a, b| {
                 let (a, b) = (first(&a.1), first(&b.1));
@@ -95,11 +96,11 @@ impl<'r> Contest<'r> {
             return Vec::new();
         }
         let open = if chosen.iter().any(is_open) { chosen } else { &self.contenders };
-        let of = |held: &ConfigurationPair<'r>| {
+        let next_look = |held: &ConfigurationPair<'r>| {
             let look = held.in_rounds.as_ref()?.wanted()?;
             Some((&held.configuration.configuration, look))
         };
-        let mut wanted: Vec<(&Configuration, u32)> = open.iter().filter_map(of).collect();
+        let mut wanted: Vec<(&Configuration, u32)> = open.iter().filter_map(next_look).collect();
         if let Some(most) = wanted.iter().map(|(_, look)| *look).max() {
             wanted.push((self.reference, most));
         }

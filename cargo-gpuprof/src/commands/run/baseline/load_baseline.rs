@@ -62,8 +62,9 @@ pub(in crate::commands) fn run(
     refuse_quick(name, &loaded)?;
     against.name_as(&loaded.series);
     let in_force = thresholds_in_force(&catalogue, &loaded, (&layers, &options.threshold))?;
-    let of = |series: &SeriesResult| in_force.get(&series.id).cloned().unwrap_or_default();
-    let mut run = rejudge_each(&catalogue, loaded, of, &against);
+    let thresholds_of =
+        |series: &SeriesResult| in_force.get(&series.id).cloned().unwrap_or_default();
+    let mut run = rejudge_each(&catalogue, loaded, thresholds_of, &against);
     settings.record_gate(&mut run.provenance);
     let outcome = RunOutcome::decide(&run, settings.gate(), []);
     let storage = Storage { save: |_| Ok(()), baseline: None };

@@ -180,11 +180,11 @@ impl<'a> Results<'a> {
         let wanted = rounds::wanted(catalogue, &series, own, &self.run, against, &self.budget);
         let all = &checked.planned.configurations;
         let positions: HashMap<&Configuration, usize> = all.iter().zip(0..).collect();
-        let of = |wanted: RoundRequest| {
+        let request = |wanted: RoundRequest| {
             let index = *positions.get(&wanted.configuration)?;
             Some(((head, index), wanted.rounds))
         };
-        wanted.into_iter().filter_map(of).collect()
+        wanted.into_iter().filter_map(request).collect()
     }
 
     /// The judged series that `at` is of, or is compared with, once each of its configurations has
