@@ -16,7 +16,7 @@ use gpuprof_model::metric::{Class, Direction};
 use gpuprof_model::quantity::Unit;
 use serde::Serialize;
 
-use crate::change::MINIMUM_PERCENT;
+use crate::compared_pair::MINIMUM_PERCENT;
 use crate::stats::e_divisive::{self, LEAST, Permutations, Split, segments};
 use crate::stats::median::median;
 

@@ -10,8 +10,8 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
-pub mod change;
 pub mod code;
+pub mod compared_pair;
 pub mod estimates;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;

@@ -16,7 +16,7 @@ use gpuprof_system::sha256::sha256_of;
 
 use crate::archive::Unpacked;
 use crate::declared::{self, Entries, Needed, Tools};
-use crate::host::Harness;
+use crate::harnesses::Harness;
 use crate::kernels::KernelBuild;
 use crate::options::BuildOptions;
 use crate::ptxas::{self, Assembled, Assembler};

@@ -36,7 +36,7 @@ use sha2::{Digest, Sha256};
 use ir::Ir;
 
 use super::fresh::{Stamp, has_newer_source, is_fresh};
-use super::host::is_library;
+use super::harnesses::is_library;
 use super::messages::{self, Ended};
 use super::toolchain::Toolchain;
 use super::{KERNEL_TARGET as TARGET, command_text};

@@ -16,7 +16,7 @@ mod custom_main;
 pub mod declared;
 pub mod disassembly;
 mod fresh;
-pub mod host;
+pub mod harnesses;
 pub mod kernels;
 pub mod machine_code;
 mod messages;

@@ -16,7 +16,7 @@ use gpuprof_model::protocol::{
 use gpuprof_model::series::tell_apart;
 
 use crate::execute::{Ended, HarnessProcess, failed, place, read_reply, unexpected};
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_system::error::{Failure, Result};
 
 /// Why there is no plan for counters.

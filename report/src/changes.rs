@@ -9,7 +9,7 @@ use gpuprof_model::checks::CheckRecord;
 use gpuprof_model::comparison::{Change, Outcome};
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 
-use gpuprof_analysis::change::confidence_text;
+use gpuprof_analysis::compared_pair::confidence_text;
 use gpuprof_analysis::gate::baseline::count;
 use gpuprof_analysis::gate::outcome::unmeasured;
 

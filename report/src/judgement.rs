@@ -12,7 +12,7 @@ use gpuprof_model::quantity::decimals_of_percent;
 use gpuprof_model::verdict::{Case, Judgement};
 use gpuprof_model::{Quantity, Unit};
 
-use gpuprof_analysis::change::confidence_text;
+use gpuprof_analysis::compared_pair::confidence_text;
 
 use super::estimates::{is_estimated, sign_of};
 use super::source::and_more;

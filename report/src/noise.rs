@@ -9,7 +9,7 @@ use gpuprof_model::verdict::Weight;
 
 use super::key;
 use super::note::Note;
-use gpuprof_analysis::change::MINIMUM_PERCENT;
+use gpuprof_analysis::compared_pair::MINIMUM_PERCENT;
 use gpuprof_analysis::stats::median::median;
 use gpuprof_analysis::stats::sequence;
 use gpuprof_analysis::stats::trend;

@@ -13,7 +13,7 @@ use gpuprof_model::metric::{Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::threshold::Statistic;
 
-use crate::change::{Evidence, Side};
+use crate::compared_pair::{Evidence, Side};
 use crate::stats::two_sample::SIGNIFICANCE;
 use crate::view::best::{self, value};
 use crate::view::columns::is_estimated;

@@ -3,9 +3,9 @@
 //! Input: a series and its neighbours. Output: pieces of advice with measured gains, and changes
 //! along an axis.
 
-mod axis;
 mod gain;
 mod limiter;
+mod no_effect;
 mod occupancy;
 mod tail;
 mod wording;
@@ -39,7 +39,7 @@ pub const FINDINGS: [(&str, &str); 5] = [
 /// All advice on a series as a whole.
 pub(super) fn advise(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
     let mut pieces = gain::advise(series, neighbours);
-    pieces.extend(axis::advise(series, neighbours));
+    pieces.extend(no_effect::advise(series, neighbours));
     pieces.extend(occupancy::advise(series, neighbours));
     pieces.extend(tail::advise(series, neighbours));
     pieces.extend(limiter::advise(series, neighbours));

@@ -16,8 +16,8 @@ use gpuprof_model::series::{Listed, SeriesId};
 use gpuprof_model::threshold::Statistic;
 use serde::{Deserialize, Serialize};
 
-use crate::change::{self, Side};
 use crate::code;
+use crate::compared_pair::{self, Side};
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
 use crate::gate::default_thresholds::{compared, has};
@@ -140,7 +140,8 @@ impl Against {
             let before = before.get(row);
             let columns = columns.iter();
             changes.extend(
-                columns.filter_map(|(m, terms)| change::change(m, before, Some(row), *terms)),
+                columns
+                    .filter_map(|(m, terms)| compared_pair::change(m, before, Some(row), *terms)),
             );
         }
         if self.scope.holds(&series.id) {
@@ -148,7 +149,7 @@ impl Against {
                 changes.extend(
                     columns
                         .iter()
-                        .filter_map(|(m, terms)| change::change(m, Some(row), None, *terms)),
+                        .filter_map(|(m, terms)| compared_pair::change(m, Some(row), None, *terms)),
                 );
             }
         }

@@ -14,7 +14,7 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, Status};
 use gpuprof_model::threshold::Statistic;
 use serde::Serialize;
 
-use crate::change::resolution;
+use crate::compared_pair::resolution;
 use crate::gate::default_time_limit::default_gate;
 use crate::gate::prediction::smallest_caught;
 use crate::gate::rates::{Draw, Rates, Trial, rates};

@@ -10,7 +10,7 @@ use gpuprof_model::run::{Run, Status};
 use gpuprof_model::threshold::Statistic;
 use serde::Serialize;
 
-use crate::change::resolution;
+use crate::compared_pair::resolution;
 use crate::gate::default_time_limit::DEFAULT_PERCENT;
 use crate::gate::simulate::{Pool, Shares, Trial};
 use crate::sequential::{CriticalValues, Most};

@@ -9,7 +9,7 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::threshold::{Severity, Threshold};
 use gpuprof_model::verdict::{Judgement, Verdict};
 
-use crate::change::number;
+use crate::compared_pair::number;
 
 /// The step that a run skipped as a whole, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]

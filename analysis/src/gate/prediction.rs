@@ -17,7 +17,7 @@ use gpuprof_model::series::SeriesId;
 use gpuprof_model::threshold::{Comparison, Limit, Threshold};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::change::{self, Side, resolution};
+use crate::compared_pair::{self, Side, resolution};
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
 use crate::stats::two_sample::{self, BOUND, LEAST_INDEPENDENT, MIN_PROCESSES};
@@ -114,7 +114,7 @@ pub fn ability<'p>(
 /// The fewest processes that timed any finished configuration of `run`.
 pub fn fewest_processes(run: &Run) -> Option<u32> {
     let rows = run.series.iter().flat_map(|series| &series.configurations);
-    let timed = rows.filter(|row| row.status == Status::Finished).map(change::timed_by);
+    let timed = rows.filter(|row| row.status == Status::Finished).map(compared_pair::timed_by);
     u32::try_from(timed.min()?).ok()
 }
 
@@ -150,12 +150,13 @@ impl Question {
         let Limit::Baseline(tolerance) = threshold.limit else { return None };
         let metric = catalogue.find(&threshold.metric)?;
         let result = row.metrics.get(&metric.name).filter(|_| row.status == Status::Finished)?;
-        let value =
-            change::number(result, threshold.statistic).ok().filter(|value| *value != 0.0)?;
-        let values = change::processes(result, threshold.statistic);
+        let value = compared_pair::number(result, threshold.statistic)
+            .ok()
+            .filter(|value| *value != 0.0)?;
+        let values = compared_pair::processes(result, threshold.statistic);
         let asks = result.class == Class::Noisy
             && !values.is_empty()
-            && !change::is_counted_once(row, result);
+            && !compared_pair::is_counted_once(row, result);
         let room = tolerance.limit(value, threshold.comparison) - value;
         let allowed = match threshold.comparison {
             Comparison::AtMost | Comparison::Below => room / value.abs(),

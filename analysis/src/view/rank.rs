@@ -11,7 +11,7 @@ use gpuprof_model::metric::Class;
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::Statistic;
 
-use crate::change::{Evidence, Side};
+use crate::compared_pair::{Evidence, Side};
 use crate::stats::two_sample::SIGNIFICANCE;
 use crate::view::best;
 

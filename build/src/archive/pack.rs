@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::{FORMAT, Limits, MANIFEST, Manifest, PackedHarness, platform};
 use crate::declared::{Entries, file_name};
-use crate::host::Harness;
+use crate::harnesses::Harness;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::hex::hex;
 use gpuprof_system::own_file::OwnFile;

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::limits::{Counted, MAX_NAME, WINDOW_LOG};
 use super::{FORMAT, Limits, MANIFEST, Manifest, platform};
-use crate::host::Harness;
+use crate::harnesses::Harness;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::hex::hex;
 use gpuprof_system::whole::WholeFile;

@@ -17,7 +17,7 @@ use crate::cuda_cpp::{
     self, Architecture, Cache, Compiled, Compiler, Compilers, Declared, Diagnostic, FilePosition,
     Layout, Note, Program, Search, nvcc,
 };
-use crate::host::Harness;
+use crate::harnesses::Harness;
 use gpuprof_system::console::Notes;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;

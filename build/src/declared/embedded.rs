@@ -18,7 +18,7 @@ use super::grouped_messages::InstanceMessage;
 use super::instances::RequestedInstance;
 use super::signature;
 use crate::cuda_cpp::{self, Diagnostic, Entry};
-use crate::host::Harness;
+use crate::harnesses::Harness;
 use crate::oxide::{self, Bundle};
 use gpuprof_model::declared::DeclaredInstance as Instance;
 use gpuprof_system::error::{Failure, Result};

@@ -14,7 +14,7 @@ use crate::options::{BuildOptions, CargoOptions, CargoRequest, ConfigFile};
 use gpuprof_build::archive::{self, Unpacked};
 use gpuprof_build::built_kernels::{KernelTarget, Kernels, Workspace};
 use gpuprof_build::declared::Needed;
-use gpuprof_build::host::{self, Harness, HostBuild};
+use gpuprof_build::harnesses::{self, Harness, HostBuild};
 use gpuprof_build::revision;
 use gpuprof_catalogue::chips::is_installed;
 use gpuprof_catalogue::rules;
@@ -119,7 +119,7 @@ impl Opened {
         let load = |root: &Utf8Path| Config::chosen(root, &wanted.configuration, known);
         let (place, (config, catalogue)) = match &wanted.archive {
             None => {
-                let metadata = host::metadata(&wanted.cargo)?;
+                let metadata = harnesses::metadata(&wanted.cargo)?;
                 let loaded = load(&metadata.workspace_root)?;
                 (Place::Workspace(Box::new(metadata)), loaded)
             }
@@ -149,7 +149,7 @@ impl Opened {
     pub fn stored(&self, options: &BuildOptions) -> Utf8PathBuf {
         match &self.place {
             Place::Workspace(metadata) => {
-                let target_directory = host::target_directory(metadata, &options.cargo);
+                let target_directory = harnesses::target_directory(metadata, &options.cargo);
                 own_folder(metadata, &target_directory, Notes::new(options.quiet))
             }
             Place::Archive(_) => {
@@ -169,9 +169,9 @@ impl Opened {
         let Self { config, sections, place, folder } = self;
         let (built, target_directory) = match &place {
             Place::Workspace(metadata) => {
-                let target_directory = host::target_directory(metadata, &options.cargo);
+                let target_directory = harnesses::target_directory(metadata, &options.cargo);
                 store::writable(&target_directory)?;
-                (host::build(metadata, &options)?, target_directory)
+                (harnesses::build(metadata, &options)?, target_directory)
             }
             Place::Archive(unpacked) => {
                 keep_for_archives(&stored)?;
@@ -255,12 +255,12 @@ impl Source {
     /// Metadata or build; it has nothing of it.
     pub fn other_revision(build: BuildOptions) -> Result<Self> {
         let begun = SystemTime::now();
-        let metadata = host::metadata(&build.cargo)?;
-        let cargo = host::as_far_as_known(&metadata, build.cargo)?;
-        let target_directory = host::target_directory(&metadata, &cargo);
+        let metadata = harnesses::metadata(&build.cargo)?;
+        let cargo = harnesses::as_far_as_known(&metadata, build.cargo)?;
+        let target_directory = harnesses::target_directory(&metadata, &cargo);
         store::writable(&target_directory)?;
         let build = BuildOptions { cargo, ..build };
-        let HostBuild { mut harnesses, features } = host::build(&metadata, &build)?;
+        let HostBuild { mut harnesses, features } = harnesses::build(&metadata, &build)?;
         execute::stand_in(&mut harnesses, &target_directory)?;
         Ok(Self {
             harnesses,

@@ -27,7 +27,7 @@ use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::outcome::RunOutcome;
 use gpuprof_analysis::gate::run::{ConfiguredThreshold, rejudge_each};
 use gpuprof_analysis::view::{self, View};
-use gpuprof_build::host;
+use gpuprof_build::harnesses;
 use gpuprof_build::revision::Repository;
 use gpuprof_catalogue::rules;
 use gpuprof_catalogue::sections::Sections;
@@ -42,9 +42,9 @@ use gpuprof_system::error::{Failure, Result};
 /// Outside a workspace, as where an archive ran, they are the present folder and `target`.
 pub(super) fn places(options: &PlaceOptions) -> (Utf8PathBuf, Utf8PathBuf) {
     let cargo = CargoRequest::from(options);
-    match host::metadata(&cargo) {
+    match harnesses::metadata(&cargo) {
         Ok(metadata) => {
-            let target = host::target_directory(&metadata, &cargo);
+            let target = harnesses::target_directory(&metadata, &cargo);
             let stored = own_folder(&metadata, &target, Notes::new(false));
             (metadata.workspace_root, stored)
         }

@@ -1,7 +1,7 @@
 //! Bounds: the time that each resource needs for a launch if nothing else delays it.
 
 use super::code::Code;
-use super::limit::Limit;
+use super::limited_by::Limit;
 use super::memory;
 use super::pipes::Demand;
 use super::rates::Rates;

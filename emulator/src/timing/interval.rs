@@ -1,6 +1,6 @@
 //! The interval of an estimate: by how much a measured time may differ.
 
-use super::limit::Limit;
+use super::limited_by::Limit;
 use super::rates::Rates;
 
 /// The factors of intervals, by the limit that takes most time: a measured time is at most so many

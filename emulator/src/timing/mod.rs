@@ -9,7 +9,7 @@ mod code;
 mod cost;
 mod interval;
 mod l2_atomics;
-mod limit;
+mod limited_by;
 mod machine;
 mod memory;
 mod merging;
@@ -23,7 +23,7 @@ mod ticks;
 mod waits;
 mod window;
 
-pub use limit::Limit;
+pub use limited_by::Limit;
 pub use machine::Machine;
 pub use rates::{Rates, TensorRates, Units};
 pub use shape::Shape;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_model::measurement::{PassOutcome, PassResult};
 use gpuprof_model::protocol::{MeasureRequest, RequestBody, SourceCollector, SourceRequest};
 

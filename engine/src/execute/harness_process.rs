@@ -25,7 +25,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::harness_line::HarnessLine;
 use crate::device::VISIBLE_ENV;
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_system::blocking_call::BlockingCall;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;

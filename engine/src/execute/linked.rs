@@ -12,7 +12,7 @@ use camino::Utf8Path;
 use crate::cupti::{self, Answer, Question};
 use crate::emulator::emulator_folder;
 use fatbin::elf;
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_system::error::Result;
 
 /// The libraries of the driver and of the CUDA runtime, as programs that are linked to them name

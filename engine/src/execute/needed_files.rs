@@ -14,7 +14,7 @@ use gpuprof_model::ExitCode;
 
 use super::Execution;
 use crate::emulator::emulator_files;
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_system::error::Failure;
 
 /// Which file a path led to. A number is given again once its file is gone; the time of its making

@@ -25,7 +25,7 @@ use super::profiler_turn::ProfilerTurn;
 use super::timeout_clock::TimeoutClock;
 use super::{Ended, HarnessProcess, Running};
 use crate::schedule::Job;
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_system::error::{Failure, Result};
 
 /// Jobs under way.

@@ -7,7 +7,7 @@ use gpuprof_model::measurement::PassOutcome;
 use gpuprof_model::protocol::{Header, ReplyBody, VERSION};
 use serde::Deserialize;
 
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::symbol::name_in_cpp;
 

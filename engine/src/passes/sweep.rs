@@ -15,7 +15,7 @@ use crate::schedule::device_assignment::Assignment;
 use crate::schedule::{Interleave, Isolate, Pairs};
 use crate::store::journal::Replayed;
 use gpuprof_analysis::sequential::Most;
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_system::error::Result;
 
 /// Why a configuration was skipped, if nothing failed.

@@ -13,7 +13,7 @@ use gpuprof_model::series::{Listed, known_as};
 use gpuprof_model::{Configuration, ExitCode};
 
 use gpuprof_analysis::series::unmeasured;
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_system::error::{Failure, Result};
 
 use super::{Checked, PlannedSeries, Selection, Side, of_base, selected_of_base};

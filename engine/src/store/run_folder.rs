@@ -19,7 +19,7 @@ use super::run_order::NEW;
 use super::{file_lock, journal, run_order, verdict_document};
 use crate::plan::Side;
 use gpuprof_build::declared::file_name;
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_system::error::{Failure, Result};
 use gpuprof_system::interrupt::Interrupt;
 use gpuprof_system::scratch::Scratch;

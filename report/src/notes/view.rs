@@ -5,7 +5,7 @@
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::Statistic;
 
-use gpuprof_analysis::change::processes;
+use gpuprof_analysis::compared_pair::processes;
 use gpuprof_analysis::stats::two_sample::MIN_PROCESSES;
 use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::columns;

@@ -14,7 +14,7 @@ use gpuprof_model::threshold::Statistic;
 use super::wording::{piece, place};
 use crate::advice::neighbours::Neighbours;
 use crate::advice::template::number;
-use crate::change::{Evidence, Side};
+use crate::compared_pair::{Evidence, Side};
 use crate::view::best::value;
 use crate::view::sensitivity::independent_axes;
 

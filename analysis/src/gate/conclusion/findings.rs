@@ -14,7 +14,7 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Case, Judgement, Verdict};
 
-use crate::change::depends_on_time;
+use crate::compared_pair::depends_on_time;
 
 /// The maximum probability that an unchanged run reports an improvement of a noisy metric without a
 /// limit, over all of its changes (Bonferroni).

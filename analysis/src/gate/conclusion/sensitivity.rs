@@ -12,7 +12,7 @@ use gpuprof_model::conclusion::Sensitivity;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 use gpuprof_model::threshold::{Limit, Severity, Statistic, Threshold};
 
-use crate::change::{Side, processes, resolution};
+use crate::compared_pair::{Side, processes, resolution};
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
 use crate::gate::prediction::Ability;

@@ -13,7 +13,7 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
 use gpuprof_model::threshold::{Comparison, Limit, Selector, Statistic, Threshold};
 use gpuprof_model::verdict::{Case, Judgement, Verdict};
 
-use crate::change::{is_counted_once, number, processes, resolution};
+use crate::compared_pair::{is_counted_once, number, processes, resolution};
 use crate::gate::judge::context::JudgeContext;
 use crate::gate::judge::fixed::{LimitTest, Looks, Observation, Sure};
 use crate::gate::judge::reference::{margin_percent, none_has};

@@ -7,7 +7,7 @@ use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::{Judgement, Verdict};
 
-use crate::change::change;
+use crate::compared_pair::change;
 use crate::fixture::{estimated, gpu, h200, judge, series};
 use crate::gate::default_thresholds::default_thresholds;
 use crate::gate::judge::Baseline;

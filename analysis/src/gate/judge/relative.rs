@@ -35,7 +35,7 @@ use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Selector, Threshold, Tolerance};
 use gpuprof_model::verdict::{Case, Judgement, Verdict};
 
-use crate::change::defined_anew;
+use crate::compared_pair::defined_anew;
 use crate::gate::judge::context::JudgeContext;
 use crate::gate::judge::reference::{Baseline, margin_percent, none_has};
 use crate::sequential::CriticalValues;

@@ -5,7 +5,7 @@ use gpuprof_model::ExitCode;
 
 use super::check::{Check, Obstacle, State};
 use crate::options::CargoRequest;
-use gpuprof_build::host;
+use gpuprof_build::harnesses;
 use gpuprof_build::oxide::{self, Compiler, Search};
 use gpuprof_system::error::Result;
 
@@ -21,10 +21,10 @@ const NO_KERNELS: Obstacle = Obstacle {
 /// Whether the backend is available, if the workspace here needs it.
 pub(super) fn backend() -> Check {
     let options = CargoRequest::default();
-    let metadata = host::metadata(&options).ok();
+    let metadata = harnesses::metadata(&options).ok();
     let here = || Utf8PathBuf::from(".");
     let root = metadata.as_ref().map_or_else(here, |found| found.workspace_root.clone());
-    let target = metadata.as_ref().map(|found| host::target_directory(found, &options));
+    let target = metadata.as_ref().map(|found| harnesses::target_directory(found, &options));
     let needed = metadata.as_ref().is_some_and(|found| {
         found.workspace_packages().into_iter().any(|it| oxide::is_compiled(it, found))
     });

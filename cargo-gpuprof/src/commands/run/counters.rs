@@ -28,7 +28,7 @@ use crate::commands::run::prepare::inputs::Inputs;
 use crate::commands::settings::Settings;
 use gpuprof_analysis::metrics::replay::Discipline;
 use gpuprof_analysis::view::View;
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_engine::cupti::{self, Answer, Cost, Question};
 use gpuprof_engine::device::shared_profiler;
 use gpuprof_engine::discover::{self, NoPlan};

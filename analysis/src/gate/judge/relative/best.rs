@@ -15,7 +15,7 @@ use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Threshold, Tolerance};
 
 use super::verdict::ConfigurationPair;
-use crate::change::Side;
+use crate::compared_pair::Side;
 use crate::gate::judge::absolute::better_is_safe;
 use crate::sequential::{CHOOSING, CHOSEN, CriticalValues, Decision};
 

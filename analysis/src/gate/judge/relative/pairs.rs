@@ -8,7 +8,7 @@ use gpuprof_model::run::{ConfigurationResult, Status};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Verdict;
 
-use crate::change::Side;
+use crate::compared_pair::Side;
 use crate::gate::by_key::ByKey;
 
 /// The obstacles to a pass.

@@ -9,7 +9,7 @@ use gpuprof_model::threshold::{Comparison, Threshold, Tolerance};
 use gpuprof_model::verdict::Verdict;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::change::Side;
+use crate::compared_pair::Side;
 use crate::sequential::{
     CHOOSING, CriticalValues, Decision, Estimate, FIRST_TO_DECIDE, LOOKS, Question, Rounds,
     next_look,

@@ -10,7 +10,7 @@ use gpuprof_model::verdict::{Case, Verdict};
 
 use super::pairs::Pair;
 use super::rounds::InRounds;
-use crate::change::{Alternative, Evidence, Side, confidence_text};
+use crate::compared_pair::{Alternative, Evidence, Side, confidence_text};
 use crate::sequential::CriticalValues;
 use crate::stats::two_sample::BOUND;
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gpuprof_build::disassembly::{Cubins, Known, by_line};
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_engine::emulator::emulator_folder;
 use gpuprof_engine::execute::{Ended, Subject, listings};
 use gpuprof_model::code::{Counter, Listing, costly_lines};

@@ -16,7 +16,7 @@ use gpuprof_model::series::SeriesId;
 use crate::commands::backend::is_emulated;
 use crate::commands::devices;
 use crate::commands::settings::Settings;
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_engine::device::{Hold, HoldRequest, of_one_model};
 use gpuprof_engine::discover;
 use gpuprof_engine::execute::HarnessProcess;

@@ -7,7 +7,7 @@ use gpuprof_model::protocol::CounterRange;
 use gpuprof_model::run::Run;
 
 use crate::commands::run::prepare::prepared::Plan;
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_engine::plan::{Checked, PlannedSeries};
 use gpuprof_engine::store::journal::{IdentityPart, RunIdentity};
 use gpuprof_system::sha256::sha256;

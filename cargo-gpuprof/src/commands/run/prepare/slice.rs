@@ -13,7 +13,7 @@ use crate::commands::run::prepare::inputs::Inputs;
 use crate::commands::run::prepare::prepared::Prepared;
 use crate::commands::run::prepare::request::Request;
 use crate::commands::run::prepare::scheduler;
-use gpuprof_build::host::Harness;
+use gpuprof_build::harnesses::Harness;
 use gpuprof_engine::divide::{Division, Slice, describe_empty};
 use gpuprof_engine::plan::{Checked, PlannedSeries};
 use gpuprof_engine::store::journal::Start;

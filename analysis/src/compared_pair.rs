@@ -614,5 +614,5 @@ fn outcome(
 }
 
 #[cfg(test)]
-#[path = "change_tests.rs"]
+#[path = "compared_pair_tests.rs"]
 mod tests;
