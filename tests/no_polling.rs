@@ -114,7 +114,7 @@ const ALLOWED: [(&str, &str, &str); 24] = [
     ),
     (
         "runtime/src/host/collect/energy.rs",
-        "if told.is_err() || stops.recv_timeout(PAUSE) != Err(RecvTimeoutError::Timeout) {",
+        "if sent.is_err() || stops.recv_timeout(PAUSE) != Err(RecvTimeoutError::Timeout) {",
         "a counter of the device that announces nothing, for a few seconds",
     ),
     (

@@ -268,7 +268,8 @@ fn shared_builds(root: &Path) -> PathBuf {
 }
 
 /// Copies the builds of this revision to the build folder of another one, `folder`, unless an
-/// earlier test has left something there.
+/// earlier test has left something there. If another test's build replaces a file meanwhile, the
+/// copy may lack it, and cargo builds it again.
 fn seed(target: &Path, folder: &Path) {
     let other = target.join("gpuprof/base").join(folder).join("target");
     for built in ["release", "gpuprof/kernels"] {
@@ -276,7 +277,7 @@ fn seed(target: &Path, folder: &Path) {
         if !to.exists() {
             fs::create_dir_all(to.parent().expect("it has one")).expect("the folder can be made");
             let copy = Command::new("cp").arg("-aL").args([target.join(built), to]).status();
-            assert!(copy.expect("cp can be started").success());
+            copy.expect("cp can be started");
         }
     }
 }
