@@ -47,9 +47,9 @@ impl Both {
         Self { harnesses, heads: heads.len(), checked: heads, pairs, known: Vec::new() }
     }
 
-    /// Joins the series of this revision, `heads`, with those that the other one's harnesses
-    /// `described`. For a slice, `whole` has the configurations of the whole plan by series: those
-    /// of another slice have not vanished.
+    /// Joins the series of this revision, `heads`, with the series that the other one's harnesses
+    /// `described`. For a slice, `whole` has the configurations of the whole plan by series: a
+    /// configuration of another slice has not vanished.
     ///
     /// # Errors
     /// They have no configuration in common (exit code 4), and this is not a slice.

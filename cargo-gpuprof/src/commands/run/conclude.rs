@@ -49,20 +49,19 @@ pub(super) fn conclude(
     let Inputs { settings, against, save_to, source, .. } = inputs;
     let Measured { found, took, outcome } = measured;
     let Collected { mut run, base, denied, budget } = found;
-    run.provenance.seconds_per_process = took.and_then(|took| {
-        let base = base.as_ref().and_then(|base| base.run.as_ref().ok());
-        seconds_per_process(took, &run, base)
-    });
+    let base_run = base.as_ref().and_then(|base| base.run.as_ref().ok());
+    run.provenance.seconds_per_process =
+        took.and_then(|took| seconds_per_process(took, &run, base_run));
     forget_denied(&prepared.plan, &denied);
     let stored = base.is_none();
     let against = base.as_ref().or(against.as_ref());
     let notes = prepared.plan.notes.clone();
     let compared = against.map(|against| against.compare(&mut run, &prepared.plan.catalogue));
     run.comparison = compared.map(|comparison| Comparison { notes, ..comparison });
-    let in_rounds = base.as_ref().filter(|base| base.in_rounds);
+    let in_rounds = base.as_ref().is_some_and(|base| base.in_rounds);
     let able = prediction::once_measured(&prepared.plan, &run);
     let known = conclusion::MeasurementContext {
-        base: in_rounds.and_then(|base| base.run.as_ref().ok()),
+        base: base_run.filter(|_| in_rounds),
         stored,
         ability: able.as_ref(),
         budget: Some(&budget),
@@ -83,9 +82,9 @@ pub(super) fn conclude(
     let baseline =
         save_to.as_ref().map(|(name, path)| NewBaseline::new(name, path, &run, outcome, None));
     let ended = Ended { outcome, result: ended };
-    let other = base.as_ref().and_then(|base| base.run.as_ref().ok());
-    let save =
-        |outcome: RunOutcome| inputs.folder.save(&run, other, outcome.exit_code, inputs.gate.gated);
+    let save = |outcome: RunOutcome| {
+        inputs.folder.save(&run, base_run, outcome.exit_code, inputs.gate.gated)
+    };
     let storage = Storage { save, baseline };
     let concluded = inputs.exports.conclude(&run, ended, storage, out, |outcome, out| {
         presenter.show(&run, outcome, (settings, &inputs.view.view), out)

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_are_restored_untimed_before_the_cache_flush() {
+    fn inputs_are_restored_before_the_cache_flush() {
         let steps = |cold| {
             let log = RefCell::new(Vec::new());
             let step = |name: &'static str| {
